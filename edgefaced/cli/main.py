@@ -1,0 +1,84 @@
+"""The command line's front door: a table of commands, each loaded only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import click
+
+from edgefaced import __version__
+from edgefaced.cli.context import CliContext
+from edgefaced.cli.output import fail
+from edgefaced.config import places_of_this_process
+from edgefaced.errors import EdgefacedError
+
+# name: module with a click command of that name's attribute. Loading one costs tens of
+# milliseconds on a small board, so `edgefaced list` does not pay for onnxruntime.
+COMMANDS = {
+    "enroll": "edgefaced.cli.enroll:enroll",
+    "list": "edgefaced.cli.people:list_people",
+    "show": "edgefaced.cli.people:show",
+    "rename": "edgefaced.cli.people:rename",
+    "remove": "edgefaced.cli.people:remove",
+    "gallery": "edgefaced.cli.gallery:gallery",
+    "verify": "edgefaced.cli.identify:verify",
+    "identify": "edgefaced.cli.identify:identify",
+    "evaluate": "edgefaced.cli.evaluate:evaluate",
+    "calibrate": "edgefaced.cli.evaluate:calibrate",
+    "bench": "edgefaced.cli.bench:bench",
+    "models": "edgefaced.cli.models:models",
+    "demo": "edgefaced.cli.demo:demo",
+    "config": "edgefaced.cli.config:config",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, attribute = place.split(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="edgefaced")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Configuration file instead of the usual place.",
+)
+@click.pass_context
+def cli(ctx: click.Context, config_file: Path | None) -> None:
+    """On-device face recognition: enrol people, then recognise them. Nothing leaves the machine."""
+    ctx.obj = CliContext(places=places_of_this_process(), config_file=config_file)
+
+
+def main() -> None:
+    """Entry point: every foreseen error is one line and a documented exit code."""
+    as_json = "--json" in sys.argv[1:]
+    try:
+        status = cli.main(prog_name="edgefaced", standalone_mode=False)
+    except EdgefacedError as error:
+        sys.exit(fail(error, as_json=as_json))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; Python would complain again while closing stdout.
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,57 @@
+"""How commands speak: results on stdout (one JSON document with --json), the rest on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from edgefaced.errors import EdgefacedError
+
+CONTRACT_VERSION = 1
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+stdout = Console(highlight=False, soft_wrap=True)
+stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def json_option(command: Command) -> Command:
+    """Adds `--json`, handed to the command as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def print_json(body: dict[str, Any], *, ok: bool = True) -> None:
+    """The one document of a command: `contract_version`, `ok`, then the body's keys."""
+    document = {"contract_version": CONTRACT_VERSION, "ok": ok, **body}
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def plain(value: str) -> Text:
+    """Text from outside (names, paths): never markup, never control characters."""
+    return Text("".join(c if c.isprintable() else "�" for c in value))
+
+
+def note(line: str) -> None:
+    """A line for a person, on stderr."""
+    stderr.print(plain(line))
+
+
+def fail(error: EdgefacedError, *, as_json: bool) -> int:
+    """Says an error in one line (or one JSON document) and returns its exit code."""
+    if as_json:
+        fault = {
+            "code": error.code,
+            "message": error.message,
+            "hint": error.hint,
+            "retryable": error.retryable,
+        }
+        print_json({"error": fault}, ok=False)
+    else:
+        stderr.print(Text("edgefaced: ") + plain(str(error).replace("\n", " ")))
+    return error.exit_code

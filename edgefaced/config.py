@@ -1,0 +1,163 @@
+"""The configuration: strict, frozen, every unit in its key's name.
+
+Read from `/etc/edgefaced/edgefaced.toml` when run as root or by systemd, from the XDG folders
+when run as a person; EDGEFACED_CONFIG, EDGEFACED_STATE_DIR and EDGEFACED_MODELS_DIR move them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from edgefaced.errors import ConfigError
+
+APP = "edgefaced"
+
+
+class Section(BaseModel):
+    """Frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ModelsSection(Section):
+    """Which networks."""
+
+    pack: str = "reference"
+
+
+class InferenceSection(Section):
+    """How networks are run on a CPU."""
+
+    threads: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Threads per network; absent: the cores this process may use, four at most."""
+
+
+class DetectionSection(Section):
+    """Finding faces."""
+
+    input_size_px: Annotated[int, Field(ge=32, le=2048, multiple_of=32)] = 320
+    """Side of the detector's square input; one of the sizes that the pack prepares."""
+    score_threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Absent: the pack's."""
+
+
+class RecognitionSection(Section):
+    """When a face is a person."""
+
+    target_fpir: Annotated[float, Field(ge=1e-6, le=0.5)] = 1e-3
+    """How often a stranger may be taken for anybody enrolled, per attempt, for this gallery."""
+    fixed_threshold: Annotated[float, Field(ge=-1, le=1)] | None = None
+    """A plain score instead of the calibrated threshold; absent: calibrated."""
+    minimum_margin: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """How far the best person must lie above the second."""
+
+
+class QualitySection(Section):
+    """Gates of enrolment; a probe that fails them is "too poor"."""
+
+    minimum_interocular_px: Annotated[float, Field(ge=0)] = 24.0
+    minimum_sharpness: Annotated[float, Field(ge=0)] = 40.0
+    brightness_range: tuple[float, float] = (35.0, 225.0)
+    minimum_contrast: Annotated[float, Field(ge=0)] = 14.0
+    maximum_clipped: Annotated[float, Field(ge=0, le=1)] = 0.35
+    maximum_yaw: Annotated[float, Field(gt=0, le=1)] = 0.45
+    maximum_pitch: Annotated[float, Field(gt=0, le=1)] = 0.45
+    maximum_roll_degrees: Annotated[float, Field(gt=0, le=180)] = 35.0
+    minimum_inside: Annotated[float, Field(ge=0, le=1)] = 0.9
+    minimum_symmetry: Annotated[float, Field(ge=-1, le=1)] = 0.1
+
+
+class GallerySection(Section):
+    """The enrolled people."""
+
+    index: Literal["auto", "exact", "faiss"] = "auto"
+    keep_pictures: bool = False
+    """Keep the (encrypted) aligned pictures of enrolment, so that `gallery re-embed` can work."""
+
+
+class Settings(Section):
+    """The whole configuration."""
+
+    models: ModelsSection = ModelsSection()
+    inference: InferenceSection = InferenceSection()
+    detection: DetectionSection = DetectionSection()
+    recognition: RecognitionSection = RecognitionSection()
+    quality: QualitySection = QualitySection()
+    gallery: GallerySection = GallerySection()
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where this process keeps things."""
+
+    config_file: Path
+    state_dir: Path
+    models_dir: Path
+
+    @property
+    def gallery_file(self) -> Path:
+        return self.state_dir / "gallery.db"
+
+    @property
+    def key_file(self) -> Path:
+        return self.state_dir / "gallery.key"
+
+
+def places(environment: Mapping[str, str], *, root: bool) -> Places:
+    """Folders from the environment: ours first, then systemd's, then root's or the person's."""
+
+    def first(*candidates: str | None) -> Path:
+        return Path(next(c for c in candidates if c)).expanduser()
+
+    env = environment.get
+    # systemd lists several folders with ":"; the first is the unit's own.
+    systemd_state = (env("STATE_DIRECTORY") or "").split(":")[0]
+    systemd_config = (env("CONFIGURATION_DIRECTORY") or "").split(":")[0]
+    home = env("HOME") or "~"
+    if root:
+        config_dir, state_dir = f"/etc/{APP}", f"/var/lib/{APP}"
+    else:
+        config_dir = str(Path(env("XDG_CONFIG_HOME") or f"{home}/.config") / APP)
+        state_dir = str(Path(env("XDG_DATA_HOME") or f"{home}/.local/share") / APP)
+    state = first(env("EDGEFACED_STATE_DIR"), systemd_state, state_dir)
+    return Places(
+        config_file=first(env("EDGEFACED_CONFIG"), f"{systemd_config or config_dir}/{APP}.toml"),
+        state_dir=state,
+        models_dir=first(env("EDGEFACED_MODELS_DIR"), str(state / "models")),
+    )
+
+
+def places_of_this_process() -> Places:
+    return places(os.environ, root=os.geteuid() == 0)
+
+
+def read_settings(path: Path, *, required: bool = False) -> Settings:
+    """Settings of a file; the defaults where it is absent and not `required`.
+
+    Raises ConfigError with the key path, the value and what is allowed.
+    """
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(f"no configuration at {path}", "check the path") from None
+        return Settings()
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", "the configuration is a TOML file") from error
+    try:
+        return Settings.model_validate(table)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(str(part) for part in fault["loc"])
+        raise ConfigError(
+            f"{path}: {key} = {fault['input']!r}: {fault['msg']}",
+            "`edgefaced config show` lists every key",
+        ) from error

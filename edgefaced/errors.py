@@ -1,0 +1,177 @@
+"""Every error a person can meet, as one tree.
+
+    EdgefacedError                     message + hint, an exit code, a stable code for machines
+    |- UsageError              2       the command line is off
+    |- ConfigError             3       a key of the configuration is off
+    |- PictureError            4       a file is not a picture, is cut off, too large, unreadable
+    |- ModelError              5
+    |  |- ManifestError                a pack's manifest breaks the manifest format
+    |  |- ModelMissing                 the pack is not installed on this machine
+    |  |- ModelDamaged                 bytes on disk or from a source do not have the pinned hash
+    |  |- ModelContractError           the network does not have the tensors its manifest promises
+    |  |- DownloadError                no source could deliver (retryable)
+    |- GalleryError            6
+    |  |- KeyMissing                   the gallery exists and its key does not
+    |  |- KeyWrong                     the key does not open this gallery
+    |  |- GalleryDamaged               the database or a record fails its integrity check
+    |  |- GalleryBusy                  another process holds the lock for too long (retryable)
+    |  |- GalleryTooNew                written by a newer schema
+    |  |- ModelMismatch                an embedding of another model
+    |- EmbeddingError          7       NaN, zero, wrong size: never a match
+    |- DependencyMissing       8       an optional package is needed for this
+    |- StorageError            9       a folder cannot be written, the disk is full
+    |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
+
+The number is the exit code of the command line; subclasses share their parent's.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EdgefacedError(Exception):
+    """An error with one line for a person (`message`), a way out (`hint`) and an exit code."""
+
+    exit_code: ClassVar[int] = 70
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(EdgefacedError):
+    """The command line is off."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class ConfigError(EdgefacedError):
+    """A configuration key is off; the message names the key path, the value and what is allowed."""
+
+    exit_code = 3
+    code = "config"
+
+
+class PictureError(EdgefacedError):
+    """A file cannot be used as a picture or a video."""
+
+    exit_code = 4
+    code = "picture"
+
+
+class ModelError(EdgefacedError):
+    """A model pack cannot be used."""
+
+    exit_code = 5
+    code = "model"
+
+
+class ManifestError(ModelError):
+    """A pack's manifest breaks the manifest format."""
+
+    code = "model-manifest"
+
+
+class ModelMissing(ModelError):
+    """The pack is not installed (or not prepared) on this machine."""
+
+    code = "model-missing"
+
+
+class ModelDamaged(ModelError):
+    """Bytes do not have the hash that was pinned for them."""
+
+    code = "model-damaged"
+
+
+class ModelContractError(ModelError):
+    """The network does not have the tensors that its manifest promises."""
+
+    code = "model-contract"
+
+
+class DownloadError(ModelError):
+    """No source could deliver the file."""
+
+    code = "download"
+    retryable = True
+
+
+class GalleryError(EdgefacedError):
+    """The gallery cannot be used."""
+
+    exit_code = 6
+    code = "gallery"
+
+
+class KeyMissing(GalleryError):
+    """The gallery exists and its key does not."""
+
+    code = "gallery-key-missing"
+
+
+class KeyWrong(GalleryError):
+    """The key does not open this gallery."""
+
+    code = "gallery-key-wrong"
+
+
+class GalleryDamaged(GalleryError):
+    """The database or one of its records fails its integrity check."""
+
+    code = "gallery-damaged"
+
+
+class GalleryBusy(GalleryError):
+    """Another process has held the lock for too long."""
+
+    code = "gallery-busy"
+    retryable = True
+
+
+class GalleryTooNew(GalleryError):
+    """The gallery was written by a newer schema."""
+
+    code = "gallery-too-new"
+
+
+class ModelMismatch(GalleryError):
+    """An embedding of another model than the gallery's templates."""
+
+    code = "gallery-model-mismatch"
+
+
+class EmbeddingError(EdgefacedError):
+    """An embedding with NaN, no length or the wrong size: an error, never a match."""
+
+    exit_code = 7
+    code = "embedding"
+
+
+class DependencyMissing(EdgefacedError):
+    """An optional package is needed for this."""
+
+    exit_code = 8
+    code = "dependency"
+
+
+class StorageError(EdgefacedError):
+    """A folder cannot be written or the disk is full."""
+
+    exit_code = 9
+    code = "storage"
+
+
+class Refused(EdgefacedError):
+    """The answer is no: not enrolled, no match, a gate failed."""
+
+    exit_code = 1
+    code = "refused"
