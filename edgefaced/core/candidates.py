@@ -1,0 +1,67 @@
+"""What a detector's decoder finds in one input, before it becomes faces of the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from edgefaced.core.letterbox import Letterbox
+from edgefaced.core.nms import suppress
+from edgefaced.types import F32, Box, FaceDetection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """`boxes` (n, 4), `landmarks` (n, 5, 2) in input pixels and `scores` (n,) in 0..1."""
+
+    boxes: F32
+    landmarks: F32
+    scores: F32
+
+
+@lru_cache(maxsize=32)
+def cell_origins(input_width: int, input_height: int, stride: int, anchors: int) -> F32:
+    """Top left corner of each anchor's cell, (rows * columns * anchors, 2), row by row.
+
+    Raises ValueError where the stride does not divide the input: cells would be missing.
+    """
+    if input_width % stride or input_height % stride:
+        raise ValueError(f"stride {stride} does not divide {input_width}x{input_height}")
+    rows, columns = np.mgrid[: input_height // stride, : input_width // stride]
+    corners = np.stack([columns, rows], axis=-1).reshape(-1, 2) * np.float32(stride)
+    origins = np.repeat(corners, anchors, axis=0).astype(np.float32)
+    origins.flags.writeable = False
+    return origins
+
+
+def join(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of all strides as one."""
+    return Candidates(
+        boxes=np.concatenate([p.boxes for p in parts]),
+        landmarks=np.concatenate([p.landmarks for p in parts]),
+        scores=np.concatenate([p.scores for p in parts]),
+    )
+
+
+def faces_of(candidates: Candidates, box: Letterbox, nms_iou: float) -> list[FaceDetection]:
+    """Faces in frame pixels, best first; candidates with NaN or infinity are dropped."""
+    finite = np.isfinite(candidates.boxes).all(axis=1)
+    finite &= np.isfinite(candidates.landmarks).all(axis=(1, 2))
+    finite &= np.isfinite(candidates.scores)
+    boxes, landmarks = candidates.boxes[finite], candidates.landmarks[finite]
+    scores = candidates.scores[finite]
+    faces: list[FaceDetection] = []
+    for index in suppress(boxes, scores, nms_iou):
+        corners = box.to_frame(boxes[index].reshape(2, 2))
+        (left, top), (right, bottom) = corners.tolist()
+        faces.append(
+            FaceDetection(
+                box=Box(left, top, right, bottom),
+                landmarks=box.to_frame(landmarks[index]),
+                score=float(scores[index]),
+            )
+        )
+    return faces

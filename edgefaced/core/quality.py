@@ -1,0 +1,127 @@
+"""What a face picture offers a recogniser, measured; and the gates that make faults of figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from edgefaced.types import F32, F64, U8, Box, ColourOrder, Quality
+
+FRONTAL_NOSE = 0.495
+"""Where the nose tip lies between eye line (0) and mouth line (1) in the alignment template."""
+
+INNER = (slice(20, 104), slice(20, 92))
+"""Rows and columns of the aligned square that show face, not hair or background."""
+
+SYMMETRY_SIDE_PX = 24
+
+
+@dataclass(frozen=True, slots=True)
+class QualityLimits:
+    """Gates: a figure outside its limit is a fault."""
+
+    minimum_interocular_px: float
+    minimum_sharpness: float
+    darkest: float
+    brightest: float
+    minimum_contrast: float
+    maximum_clipped: float
+    maximum_yaw: float
+    maximum_pitch: float
+    maximum_roll_degrees: float
+    minimum_inside: float
+    minimum_symmetry: float
+
+
+def pose(landmarks: F32) -> tuple[float, float, float]:
+    """(yaw, pitch, roll in degrees) from five landmarks (5, 2); yaw and pitch lie in -1..1.
+
+    Yaw is the nose's way off the middle between the eyes along the eye line (positive: towards
+    the picture's right), pitch its way off the template's height between eyes and mouth
+    (positive: down). Landmarks without extent give the worst figures, not an error.
+    """
+    points = landmarks.astype(np.float64)
+    across = points[1] - points[0]
+    width = float(np.hypot(*across))
+    roll = float(np.degrees(np.arctan2(across[1], across[0])))
+    if not width > 0:
+        return 1.0, 1.0, 180.0
+    along = across / width
+    down = np.array([-along[1], along[0]])
+    eyes, mouth = points[:2].mean(axis=0), points[3:].mean(axis=0)
+    nose = points[2]
+    yaw = float((nose - eyes) @ along) / (width / 2)
+    height = float((mouth - eyes) @ down)
+    pitch = (float((nose - eyes) @ down) / height - FRONTAL_NOSE) * 2 if height > 0 else 1.0
+    return float(np.clip(yaw, -1, 1)), float(np.clip(pitch, -1, 1)), roll
+
+
+def share_inside(box: Box, width: int, height: int) -> float:
+    """Share of the box's area that lies inside a frame of (width, height); 0 for an empty box."""
+    shared_width = min(box.right, width) - max(box.left, 0.0)
+    shared_height = min(box.bottom, height) - max(box.top, 0.0)
+    if shared_width <= 0 or shared_height <= 0 or box.area <= 0:
+        return 0.0
+    return min(shared_width * shared_height / box.area, 1.0)
+
+
+def mirror_correlation(luma: F64) -> float:
+    """Correlation of a face's luma with its mirror image, -1..1; 0 for a flat picture."""
+    small = cv2.resize(luma, (SYMMETRY_SIDE_PX, SYMMETRY_SIDE_PX), interpolation=cv2.INTER_AREA)
+    centred = small - small.mean()
+    energy = float(np.sum(centred * centred))
+    return float(np.sum(centred * centred[:, ::-1]) / energy) if energy > 0 else 0.0
+
+
+def measure_quality(
+    aligned: U8,
+    colour_order: ColourOrder,
+    landmarks: F32,
+    box: Box,
+    *,
+    frame_width: int,
+    frame_height: int,
+) -> Quality:
+    """Figures of one face: `aligned` (112, 112, 3), `landmarks` and `box` in frame pixels."""
+    code = cv2.COLOR_RGB2GRAY if colour_order is ColourOrder.RGB else cv2.COLOR_BGR2GRAY
+    luma = np.asarray(cv2.cvtColor(aligned, code))[INNER]
+    yaw, pitch, roll = pose(landmarks)
+    eyes = landmarks[1].astype(np.float64) - landmarks[0]
+    return Quality(
+        interocular_px=float(np.hypot(*eyes)),
+        sharpness=float(np.var(cv2.Laplacian(luma, cv2.CV_64F))),
+        brightness=float(luma.mean()),
+        contrast=float(luma.std()),
+        clipped=float(np.mean((luma <= 2) | (luma >= 253))),
+        yaw=yaw,
+        pitch=pitch,
+        roll_degrees=roll,
+        inside=share_inside(box, frame_width, frame_height),
+        symmetry=mirror_correlation(luma.astype(np.float64)),
+    )
+
+
+def quality_faults(quality: Quality, limits: QualityLimits) -> tuple[str, ...]:
+    """Names of the gates that fail, the gravest first; empty for a good picture.
+
+    Every comparison is written so that NaN fails.
+    """
+    gates = (
+        ("too small", quality.interocular_px >= limits.minimum_interocular_px),
+        ("cut off", quality.inside >= limits.minimum_inside),
+        ("dark", quality.brightness >= limits.darkest),
+        ("overexposed", quality.brightness <= limits.brightest),
+        ("clipped", quality.clipped <= limits.maximum_clipped),
+        ("low contrast", quality.contrast >= limits.minimum_contrast),
+        (
+            "pose",
+            abs(quality.yaw) <= limits.maximum_yaw
+            and abs(quality.pitch) <= limits.maximum_pitch
+            and abs(quality.roll_degrees) <= limits.maximum_roll_degrees,
+        ),
+        ("blurred", quality.sharpness >= limits.minimum_sharpness),
+        ("occluded", quality.symmetry >= limits.minimum_symmetry),
+    )
+    return tuple(name for name, passed in gates if not passed)

@@ -1,0 +1,121 @@
+"""A detector: any InferenceBackend with a prepared network, and the decoder its manifest names."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from edgefaced.core.candidates import Candidates, faces_of, join
+from edgefaced.core.letterbox import Letterbox, fill, fit
+from edgefaced.core.scrfd import decode_scrfd
+from edgefaced.core.yunet import decode_yunet
+from edgefaced.errors import ModelContractError
+from edgefaced.models.manifest import DecoderSpec, ModelSpec
+from edgefaced.protocols import InferenceBackend, Tensor
+from edgefaced.recognition.contract import IMAGE, check_contract
+from edgefaced.types import ColourOrder, FaceDetection, Frame, PixelFormat
+
+
+def decode(
+    tensors: dict[str, Tensor],
+    spec: DecoderSpec,
+    *,
+    input_width: int,
+    input_height: int,
+    threshold: float,
+) -> Candidates:
+    """Candidates of all strides, in input pixels. Raises ValueError for tensors of other sizes."""
+    parts: list[Candidates] = []
+    for level, stride in enumerate(spec.strides):
+        scores = tensors[spec.scores[level]]
+        boxes, landmarks = tensors[spec.boxes[level]], tensors[spec.landmarks[level]]
+        if spec.objectness is None:
+            part = decode_scrfd(
+                scores,
+                boxes,
+                landmarks,
+                input_width=input_width,
+                input_height=input_height,
+                stride=stride,
+                anchors=spec.anchors,
+                threshold=threshold,
+            )
+        else:
+            part = decode_yunet(
+                scores,
+                tensors[spec.objectness[level]],
+                boxes,
+                landmarks,
+                input_width=input_width,
+                input_height=input_height,
+                stride=stride,
+                threshold=threshold,
+            )
+        parts.append(part)
+    return join(parts)
+
+
+class NetworkDetector:
+    """Detects faces with one loaded network; the input buffer is allocated once and reused."""
+
+    def __init__(
+        self, backend: InferenceBackend, spec: ModelSpec, *, score_threshold: float | None = None
+    ) -> None:
+        """Raises ModelContractError where the network is not what `spec` promises."""
+        if spec.decoder is None:
+            raise ModelContractError(f"{spec.id} has no decoder", "it is not a detector")
+        _, self.input_height, self.input_width, _ = check_contract(backend, spec)
+        self._backend = backend
+        self._decoder = spec.decoder
+        self._swap = spec.input.colour_order is ColourOrder.RGB
+        self._threshold = (
+            spec.decoder.score_threshold if score_threshold is None else score_threshold
+        )
+        self._names = [output.name for output in backend.outputs]
+        # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
+        self._input = _aligned_bytes(self.input_height, self.input_width)
+        self._model_id = spec.id
+
+    def detect(self, frame: Frame) -> list[FaceDetection]:
+        """Faces in frame coordinates, highest score first."""
+        box = self.feed(frame)
+        return self.read(box, self.infer())
+
+    def feed(self, frame: Frame) -> Letterbox:
+        """Draws the frame into the network's input: the one pass over the frame's pixels."""
+        box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        canvas = self._input[0]
+        fill(canvas, frame.pixels, box)
+        if self._swap is not (frame.pixel_format is PixelFormat.RGB):
+            used = canvas[: box.fitted_height]
+            cv2.cvtColor(used, cv2.COLOR_BGR2RGB, dst=used)
+        return box
+
+    def infer(self) -> dict[str, Tensor]:
+        """Runs the network on what was fed; tensors are valid until the next call."""
+        outputs = self._backend.run({IMAGE: self._input})
+        return dict(zip(self._names, outputs, strict=True))
+
+    def read(self, box: Letterbox, tensors: dict[str, Tensor]) -> list[FaceDetection]:
+        """Turns the network's tensors into faces of the frame that `box` describes."""
+        try:
+            candidates = decode(
+                tensors,
+                self._decoder,
+                input_width=self.input_width,
+                input_height=self.input_height,
+                threshold=self._threshold,
+            )
+        except ValueError as error:
+            raise ModelContractError(
+                f"{self._model_id}: {error}", "the manifest's decoder does not fit this network"
+            ) from error
+        return faces_of(candidates, box, self._decoder.nms_iou)
+
+
+def _aligned_bytes(height: int, width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """A zeroed (1, height, width, 3) uint8 array whose first byte lies on a 64-byte boundary."""
+    size = height * width * 3
+    raw = np.zeros(size + 63, dtype=np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].reshape(1, height, width, 3)
