@@ -17,6 +17,9 @@ INNER = (slice(20, 104), slice(20, 92))
 
 SYMMETRY_SIDE_PX = 24
 
+FLATTEST = 1e-3
+"""Luma variance below which there is only rounding, far under one 8-bit step."""
+
 
 @dataclass(frozen=True, slots=True)
 class QualityLimits:
@@ -72,7 +75,9 @@ def mirror_correlation(luma: F64) -> float:
     small = cv2.resize(luma, (SYMMETRY_SIDE_PX, SYMMETRY_SIDE_PX), interpolation=cv2.INTER_AREA)
     centred = small - small.mean()
     energy = float(np.sum(centred * centred))
-    return float(np.sum(centred * centred[:, ::-1]) / energy) if energy > 0 else 0.0
+    if not energy > FLATTEST * small.size:
+        return 0.0
+    return float(np.sum(centred * centred[:, ::-1]) / energy)
 
 
 def measure_quality(

@@ -1,0 +1,134 @@
+"""Decoding against values encoded by hand, and suppression against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgefaced.core.candidates import Candidates, cell_origins, faces_of, join
+from edgefaced.core.letterbox import fit
+from edgefaced.core.nms import suppress
+from edgefaced.core.scrfd import decode_scrfd
+from edgefaced.core.yunet import decode_yunet
+from edgefaced.types import F32
+
+BOX = np.array([40, 24, 104, 120], np.float32)
+POINTS = np.array([[60, 50], [90, 50], [75, 70], [62, 95], [88, 95]], np.float32)
+
+
+def iou(a: F32, b: F32) -> float:
+    width = min(a[2], b[2]) - max(a[0], b[0])
+    height = min(a[3], b[3]) - max(a[1], b[1])
+    shared = max(width, 0) * max(height, 0)
+    area = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
+    return float(shared / (area - shared)) if area > shared else 0.0
+
+
+@pytest.mark.parametrize("stride", [8, 16, 32])
+def test_scrfd_gives_back_what_was_encoded(stride: int) -> None:
+    width, height, anchors = 160, 128, 2
+    n = (width // stride) * (height // stride) * anchors
+    row, column = 64 // stride, 64 // stride
+    index = (row * (width // stride) + column) * anchors + 1
+    centre = np.array([column * stride, row * stride], np.float32)
+    scores, sides, offsets = np.zeros((n, 1)), np.zeros((n, 4)), np.zeros((n, 10))
+    scores[index] = 0.75
+    sides[index] = np.concatenate([centre - BOX[:2], BOX[2:] - centre]) / stride
+    offsets[index] = ((POINTS - centre) / stride).reshape(-1)
+    found = decode_scrfd(
+        scores.astype(np.float32)[None],
+        sides.astype(np.float32)[None],
+        offsets.astype(np.float32)[None],
+        input_width=width,
+        input_height=height,
+        stride=stride,
+        anchors=anchors,
+        threshold=0.75,
+    )
+    np.testing.assert_allclose(found.boxes, [BOX], atol=1e-3)
+    np.testing.assert_allclose(found.landmarks, [POINTS], atol=1e-3)
+    np.testing.assert_allclose(found.scores, [0.75])
+
+
+@pytest.mark.parametrize("stride", [8, 16, 32])
+def test_yunet_gives_back_what_was_encoded(stride: int) -> None:
+    width, height = 160, 128
+    n = (width // stride) * (height // stride)
+    row, column = 64 // stride, 64 // stride
+    index = row * (width // stride) + column
+    corner = np.array([column * stride, row * stride], np.float32)
+    centre, size = (BOX[:2] + BOX[2:]) / 2, BOX[2:] - BOX[:2]
+    classes, objects = np.zeros((1, n, 1)), np.zeros((1, n, 1))
+    boxes, offsets = np.zeros((1, n, 4)), np.zeros((1, n, 10))
+    classes[0, index], objects[0, index] = 0.9, 0.4
+    boxes[0, index] = np.concatenate([(centre - corner) / stride, np.log(size / stride)])
+    offsets[0, index] = ((POINTS - corner) / stride).reshape(-1)
+    arrays = [a.astype(np.float32) for a in (classes, objects, boxes, offsets)]
+    found = decode_yunet(
+        *arrays, input_width=width, input_height=height, stride=stride, threshold=0.59
+    )
+    np.testing.assert_allclose(found.boxes, [BOX], atol=1e-3)
+    np.testing.assert_allclose(found.landmarks, [POINTS], atol=1e-3)
+    np.testing.assert_allclose(found.scores, [0.6], atol=1e-6)
+    arrays = [a.astype(np.float32) for a in (classes, objects, boxes, offsets)]
+    nothing = decode_yunet(
+        *arrays, input_width=width, input_height=height, stride=stride, threshold=0.61
+    )
+    assert nothing.scores.size == 0
+
+
+def test_a_decoder_refuses_tensors_of_another_size() -> None:
+    wrong = np.zeros(7, np.float32)
+    with pytest.raises(ValueError, match="stride 32: 7 scores, not 50"):
+        decode_scrfd(
+            wrong,
+            wrong,
+            wrong,
+            input_width=160,
+            input_height=160,
+            stride=32,
+            anchors=2,
+            threshold=0.5,
+        )
+    with pytest.raises(ValueError, match="stride 32: 7 scores, not 25"):
+        decode_yunet(
+            wrong, wrong, wrong, wrong, input_width=160, input_height=160, stride=32, threshold=0.5
+        )
+    with pytest.raises(ValueError, match="does not divide 100x64"):
+        cell_origins(100, 64, 32, 1)
+
+
+def candidates(boxes: F32, scores: F32) -> Candidates:
+    return Candidates(boxes, np.zeros((len(boxes), 5, 2), np.float32), scores)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40))
+def test_suppression_keeps_the_best_of_every_heap(seed: int, n: int) -> None:
+    random = np.random.default_rng(seed)
+    corner = random.uniform(0, 60, (n, 2))
+    boxes = np.concatenate([corner, corner + random.uniform(5, 40, (n, 2))], 1).astype(np.float32)
+    scores = random.uniform(0, 1, n).astype(np.float32)
+    kept = suppress(boxes, scores, 0.4)
+    assert list(scores[kept]) == sorted(scores[kept], reverse=True)
+    for a in range(len(kept)):
+        for b in range(a):
+            assert iou(boxes[kept[a]], boxes[kept[b]]) <= 0.4 + 1e-5
+    for gone in set(range(n)) - set(kept.tolist()):
+        assert any(
+            scores[k] >= scores[gone] and iou(boxes[k], boxes[gone]) > 0.4 - 1e-5 for k in kept
+        )
+
+
+def test_faces_lie_in_frame_coordinates_and_broken_candidates_vanish() -> None:
+    boxes = np.array([[10, 10, 50, 60], [np.nan, 0, 9, 9], [100, 20, 130, 60]], np.float32)
+    found = candidates(boxes, np.array([0.6, 0.9, 0.8], np.float32))
+    faces = faces_of(found, fit(1280, 720, 320, 320), 0.4)
+    assert [round(f.score, 2) for f in faces] == [0.8, 0.6]
+    assert faces[1].box.left == pytest.approx(10.5 * 4 - 0.5)
+    assert faces[1].box.bottom == pytest.approx(60.5 * 4 - 0.5)
+    assert faces[0].landmarks.shape == (5, 2)
+
+
+def test_no_candidate_is_no_face() -> None:
+    none = candidates(np.zeros((0, 4), np.float32), np.zeros(0, np.float32))
+    assert faces_of(join([none, none]), fit(10, 10, 32, 32), 0.4) == []
