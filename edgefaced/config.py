@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgefaced.core.quality import QualityLimits
 from edgefaced.errors import ConfigError
 
 APP = "edgefaced"
@@ -64,7 +65,8 @@ class QualitySection(Section):
 
     minimum_interocular_px: Annotated[float, Field(ge=0)] = 24.0
     minimum_sharpness: Annotated[float, Field(ge=0)] = 40.0
-    brightness_range: tuple[float, float] = (35.0, 225.0)
+    minimum_brightness: Annotated[float, Field(ge=0, le=255)] = 35.0
+    maximum_brightness: Annotated[float, Field(ge=0, le=255)] = 225.0
     minimum_contrast: Annotated[float, Field(ge=0)] = 14.0
     maximum_clipped: Annotated[float, Field(ge=0, le=1)] = 0.35
     maximum_yaw: Annotated[float, Field(gt=0, le=1)] = 0.45
@@ -72,6 +74,10 @@ class QualitySection(Section):
     maximum_roll_degrees: Annotated[float, Field(gt=0, le=180)] = 35.0
     minimum_inside: Annotated[float, Field(ge=0, le=1)] = 0.9
     minimum_symmetry: Annotated[float, Field(ge=-1, le=1)] = 0.1
+
+    def limits(self) -> QualityLimits:
+        """The same as the core's value."""
+        return QualityLimits(**self.model_dump())
 
 
 class GallerySection(Section):

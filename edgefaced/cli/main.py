@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import click
 
 from edgefaced import __version__
 from edgefaced.cli.context import CliContext
-from edgefaced.cli.output import fail
+from edgefaced.cli.output import fail, note
 from edgefaced.config import places_of_this_process
-from edgefaced.errors import EdgefacedError
+from edgefaced.errors import EdgefacedError, UsageError
 
 # name: module with a click command of that name's attribute. Loading one costs tens of
 # milliseconds on a small board, so `edgefaced list` does not pay for onnxruntime.
@@ -65,20 +66,32 @@ def cli(ctx: click.Context, config_file: Path | None) -> None:
 
 
 def main() -> None:
-    """Entry point: every foreseen error is one line and a documented exit code."""
-    as_json = "--json" in sys.argv[1:]
+    """Entry point: every foreseen error is one line (or document) and a documented exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    # After "--" everything is a name or a path, even "--json".
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    as_json = "--json" in options
     try:
-        status = cli.main(prog_name="edgefaced", standalone_mode=False)
+        status = cli.main(arguments, prog_name="edgefaced", standalone_mode=False)
     except EdgefacedError as error:
-        sys.exit(fail(error, as_json=as_json))
-    except click.ClickException as error:
+        return fail(error, as_json=as_json)
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "edgefaced"
+        usage = UsageError(error.format_message(), f"`{command} --help` shows what is allowed")
+        return fail(usage, as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
-        sys.exit(130)
+        note("stopped")
+        return 130
     except BrokenPipeError:
-        # The reader (`| head`) has gone; Python would complain again while closing stdout.
-        sys.stderr.close()
-        sys.exit(141)
-    sys.exit(status if isinstance(status, int) else 0)
+        # The reader (`| head`) has gone; Python would complain again while flushing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status if isinstance(status, int) else 0

@@ -27,8 +27,8 @@ class QualityLimits:
 
     minimum_interocular_px: float
     minimum_sharpness: float
-    darkest: float
-    brightest: float
+    minimum_brightness: float
+    maximum_brightness: float
     minimum_contrast: float
     maximum_clipped: float
     maximum_yaw: float
@@ -116,8 +116,8 @@ def quality_faults(quality: Quality, limits: QualityLimits) -> tuple[str, ...]:
     gates = (
         ("too small", quality.interocular_px >= limits.minimum_interocular_px),
         ("cut off", quality.inside >= limits.minimum_inside),
-        ("dark", quality.brightness >= limits.darkest),
-        ("overexposed", quality.brightness <= limits.brightest),
+        ("dark", quality.brightness >= limits.minimum_brightness),
+        ("overexposed", quality.brightness <= limits.maximum_brightness),
         ("clipped", quality.clipped <= limits.maximum_clipped),
         ("low contrast", quality.contrast >= limits.minimum_contrast),
         (

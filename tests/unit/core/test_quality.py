@@ -20,8 +20,8 @@ from edgefaced.types import U8, Box, ColourOrder, Quality
 LIMITS = QualityLimits(
     minimum_interocular_px=24,
     minimum_sharpness=40,
-    darkest=35,
-    brightest=225,
+    minimum_brightness=35,
+    maximum_brightness=225,
     minimum_contrast=14,
     maximum_clipped=0.35,
     maximum_yaw=0.45,

@@ -1,0 +1,81 @@
+"""`edgefaced config`: what is in force, and whether a file is in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.output import json_option, plain, print_json, stdout
+from edgefaced.config import Settings
+
+
+def flat(settings: Settings) -> dict[str, Any]:
+    """`section.key` to value, in the order of the file."""
+    table = settings.model_dump(mode="json")
+    return {
+        f"{section}.{key}": value for section, keys in table.items() for key, value in keys.items()
+    }
+
+
+@click.group()
+def config() -> None:
+    """Show or check the configuration."""
+
+
+@config.command()
+@click.option("--changes", is_flag=True, help="Only what differs from the defaults.")
+@json_option
+@pass_context
+def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
+    """Every key, the value in force, its default, and where this process keeps things."""
+    values, defaults = flat(context.settings()), flat(Settings())
+    shown = {k: v for k, v in values.items() if not changes or v != defaults[k]}
+    paths = {
+        "config_file": str(context.settings_file),
+        "state_dir": str(context.places.state_dir),
+        "models_dir": str(context.places.models_dir),
+        "gallery_file": str(context.places.gallery_file),
+        "key_file": str(context.places.key_file),
+    }
+    if as_json:
+        print_json({"settings": shown, "paths": paths})
+        return
+    table = Table("key", "value", "default", box=None, pad_edge=False)
+    for key, value in shown.items():
+        changed = "bold" if value != defaults[key] else ""
+        default = "" if value == defaults[key] else toml_value(defaults[key])
+        table.add_row(plain(key), plain(toml_value(value)), plain(default), style=changed)
+    if shown:
+        stdout.print(table)
+    for key, path in paths.items():
+        stdout.print(plain(f"{key}: {path}"))
+
+
+@config.command()
+@json_option
+@pass_context
+def check(context: CliContext, *, as_json: bool) -> None:
+    """Exit 0 where the configuration is in order, 3 with the key, the value and what is allowed."""
+    settings_file = context.settings_file
+    values, defaults = flat(context.settings()), flat(Settings())
+    count = sum(values[k] != defaults[k] for k in values)
+    exists = settings_file.exists()
+    if as_json:
+        print_json({"file": str(settings_file), "exists": exists, "changed_keys": count})
+        return
+    state = f"in order, {count} keys differ from the defaults" if exists else "absent: defaults"
+    stdout.print(plain(f"{settings_file}: {state}"))
+
+
+def toml_value(value: object) -> str:
+    """How a value is written in the file; what is absent is shown as such."""
+    if value is None:
+        return "(absent)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value)

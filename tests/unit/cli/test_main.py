@@ -1,0 +1,51 @@
+"""The front door: one line or one document for every error, and the documented exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from edgefaced.cli.main import COMMANDS, run
+
+
+def test_every_command_of_the_table_loads_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, place in COMMANDS.items():
+        module, attribute = place.split(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        assert command.help, f"{name} has no help"
+        assert run([name, "--help"]) == 0
+    assert "Usage: edgefaced" in capsys.readouterr().out
+
+
+def test_an_unknown_command_is_one_line_and_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nonsense"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "nonsense" in captured.err
+
+
+def test_with_json_an_error_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "show", "--nonsense", "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["ok"] is False
+    assert document["error"]["code"] == "usage"
+
+
+def test_after_two_dashes_json_is_a_name(
+    own_places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["config", "show", "--", "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_control_characters_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "show", "\x1b[31m[bold]red"]) == 2
+    captured = capsys.readouterr().err
+    assert "\x1b" not in captured
+    assert "[bold]" in captured
