@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,3 +29,28 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EDGEFACED_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("EDGEFACED_MODELS_DIR", str(tmp_path / "models"))
     return tmp_path
+
+
+def open_files() -> set[str]:
+    """Regular files, sockets and pipes this process holds open, as "descriptor -> target"."""
+    held = set()
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except FileNotFoundError:  # the descriptor of this very listing
+            continue
+        if not target.startswith(("/dev/", "/proc/", "anon_inode:")):
+            held.add(f"{link.name} -> {target}")
+    return held
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks() -> Iterator[None]:
+    """No test leaves a thread running or a file open."""
+    threads, files = set(threading.enumerate()), open_files()
+    yield
+    left = [t.name for t in threading.enumerate() if t not in threads and t.is_alive()]
+    assert not left, f"threads left running: {left}"
+    if open_files() - files:
+        gc.collect()  # what only waits for the collector would be a ResourceWarning there
+        assert not open_files() - files, f"files left open: {open_files() - files}"
