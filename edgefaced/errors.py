@@ -11,6 +11,7 @@
     |  |- ModelContractError           the network does not have the tensors its manifest promises
     |  |- DownloadError                no source could deliver (retryable)
     |- GalleryError            6
+    |  |- GalleryMissing               nobody was ever enrolled here
     |  |- KeyMissing                   the gallery exists and its key does not
     |  |- KeyWrong                     the key does not open this gallery
     |  |- GalleryDamaged               the database or a record fails its integrity check
@@ -110,6 +111,12 @@ class GalleryError(EdgefacedError):
 
     exit_code = 6
     code = "gallery"
+
+
+class GalleryMissing(GalleryError):
+    """There is no gallery file: nobody was ever enrolled."""
+
+    code = "gallery-missing"
 
 
 class KeyMissing(GalleryError):

@@ -1,0 +1,80 @@
+"""Who a probe is: the best person and the best other person, exactly.
+
+A scan in float32 (a matrix product or faiss) finds the rows that could decide, within the scan's
+error bound; these few are scored again in float64, row by row. So the answer does not depend on
+the order of the rows, on the kernel of a BLAS or on which index is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgefaced.types import F32, F64, Candidate, Match
+
+Indices = NDArray[np.intp]
+
+
+def best_match(scores: F32 | F64, owners: Indices, ids: Sequence[str]) -> Match | None:
+    """The person of the highest score and the best other person; None without a score.
+
+    `scores` (n,), `owners` (n,) positions in `ids`. A person counts once, by the best template.
+    NaN never matches. Of equal scores the person with the smaller id comes first.
+    """
+    best = _best(scores, owners, ids)
+    if best is None:
+        return None
+    others = np.where(owners == best, -np.inf, scores)
+    second = _best(others, owners, ids)
+    return Match(
+        best=_candidate(scores, owners, ids, best),
+        runner_up=None if second is None else _candidate(scores, owners, ids, second),
+    )
+
+
+def scan_error(dimension: int) -> float:
+    """Bound on how far a float32 dot product of two unit vectors is off, in any order of sums.
+
+    n·u/(1 - n·u) with u = 2⁻²⁴ bounds the error relative to the sum of |xᵢyᵢ|, which is 1 at most
+    for unit vectors (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); doubled
+    for vectors that are a little longer than 1.
+    """
+    n_u = dimension * 2.0**-24
+    return 2 * n_u / (1 - n_u)
+
+
+def contenders(scores: F32, owners: Indices, error: float) -> Indices:
+    """Rows that may hold the best or the runner-up person when each score is off by `error`."""
+    finite = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    if finite.size == 0:
+        return np.empty(0, np.intp)
+    best = int(finite.argmax())
+    others = np.where(owners == owners[best], np.float32(-np.inf), finite)
+    floor = float(others.max()) - 2 * error
+    if floor == -np.inf:  # one person only: the rows that may be this person's best
+        floor = float(finite[best]) - 2 * error
+    return np.flatnonzero(finite >= floor).astype(np.intp, copy=False)
+
+
+def exact_scores(rows: F32, probe: F32) -> F64:
+    """Cosine of each unit row (k, d) with a unit probe (d,), the same for a row wherever it is."""
+    products = rows.astype(np.float64) * probe.astype(np.float64)
+    # A sum along contiguous memory adds each row in the same order, unlike a matrix product.
+    sums: F64 = np.add.reduce(np.ascontiguousarray(products), axis=1)
+    return np.clip(sums, -1.0, 1.0)
+
+
+def _best(scores: F32 | F64, owners: Indices, ids: Sequence[str]) -> int | None:
+    if scores.size == 0:
+        return None
+    highest = np.fmax.reduce(scores)  # ignores NaN
+    if not highest > -np.inf:
+        return None
+    tied = np.unique(owners[scores == highest])
+    return int(min(tied, key=lambda owner: ids[owner]))
+
+
+def _candidate(scores: F32 | F64, owners: Indices, ids: Sequence[str], owner: int) -> Candidate:
+    return Candidate(ids[owner], float(np.fmax.reduce(scores[owners == owner])))

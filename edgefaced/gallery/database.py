@@ -1,0 +1,180 @@
+"""One connection to the gallery's SQLite file: durable, scrubbing, and honest about errors."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from edgefaced.errors import (
+    GalleryBusy,
+    GalleryDamaged,
+    GalleryError,
+    GalleryMissing,
+    StorageError,
+)
+from edgefaced.gallery import keyfile, schema
+
+BUSY_SECONDS = 5.0
+PAGE_BYTES = 8192
+"""Three templates of 512 numbers fit a page; of SQLite's usual 4096 bytes one would waste half."""
+
+
+class Database:
+    """Read and write transactions on an existing gallery file; used by one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._identity = _identity(path)
+        with translated(path):
+            self.connection = _connect(path)
+            try:
+                version = schema.version_of(self.connection, path)
+                _configure(self.connection)
+                if version < schema.VERSION:
+                    schema.migrate(self.connection, path)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is committed durably, or leaves nothing. Raises GalleryBusy."""
+        self.refuse_replaced()
+        with translated(self.path), _transaction(self.connection, "BEGIN IMMEDIATE"):
+            yield self.connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent state of the gallery; keep it short, it holds back scrubbing."""
+        with translated(self.path), _transaction(self.connection, "BEGIN"):
+            yield self.connection
+
+    def version(self) -> tuple[int, int]:
+        """Differs after any commit, by another process or by this one; costs microseconds."""
+        self.refuse_replaced()
+        with translated(self.path):
+            (others,) = self.connection.execute("PRAGMA data_version").fetchone()
+        return int(others), self.connection.total_changes
+
+    def refuse_replaced(self) -> None:
+        """Raises GalleryError where the path no longer leads to the file that is open here."""
+        with suppress(GalleryMissing):
+            if _identity(self.path) == self._identity:
+                return
+        raise GalleryError(
+            f"{self.path} was replaced or deleted while in use", "start again to use the new file"
+        )
+
+    def rewrite(self, seconds: float = BUSY_SECONDS) -> bool:
+        """Leaves only live records in the files; False where a reader or a full disk prevents it.
+
+        `secure_delete` zeroes deleted rows, but rows that SQLite moved between pages earlier can
+        have left copies in the unused part of a page: only VACUUM is sure to drop those. The WAL
+        with the old pages goes when it is truncated, which waits for running readers.
+        """
+        execute = self.connection.execute
+        try:
+            with translated(self.path):
+                execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+                execute("VACUUM")
+                (busy, _, _) = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+        except (GalleryBusy, StorageError):
+            return False
+        finally:
+            execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+
+def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """A new gallery file, whole or not at all; of several processes one creates it."""
+    try:
+        keyfile.make_folder(path.parent)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as drafts:
+            draft = Path(drafts) / path.name
+            draft.touch(mode=0o600)
+            with translated(path):
+                connection = _connect(draft)
+                try:
+                    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+                    _configure(connection)
+                    with _transaction(connection, "BEGIN IMMEDIATE"):
+                        schema.build(connection)
+                        fill(connection)
+                finally:
+                    connection.close()  # the last one out: checkpoints, syncs, removes the WAL
+            keyfile.adopt(draft, path.parent)
+            keyfile.link(draft, path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be created: {error.strerror}") from error
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turns SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _as_ours(error, path) from error
+
+
+def _as_ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
+    name: str = getattr(error, "sqlite_errorname", "")
+    if not name:
+        return error  # the module's own complaint (wrong thread, closed): a fault of the caller
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return GalleryBusy(f"{path} is locked by another process", "try again")
+    if name.startswith("SQLITE_FULL"):
+        return StorageError(f"{path}: the disk is full", "nothing was changed; make room")
+    storage = ("SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+    if name.startswith(storage):
+        return StorageError(f"{path}: {error}", "nothing was changed; check the disk and the modes")
+    return GalleryDamaged(f"{path} is damaged: {error}", "restore it from `gallery export`")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # mode=rw: never creates; isolation_level None: we say BEGIN and COMMIT ourselves.
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=BUSY_SECONDS
+    )
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "secure_delete = ON",
+        "foreign_keys = ON",
+        "trusted_schema = OFF",
+        "temp_store = MEMORY",  # VACUUM's copy must not land in a temporary file
+    ):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise GalleryMissing(
+            f"there is no gallery at {path}", "`edgefaced enroll` starts one"
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    return status.st_dev, status.st_ino

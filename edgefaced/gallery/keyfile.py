@@ -1,0 +1,105 @@
+"""The gallery's master key: 32 random bytes in a file of their own, or a systemd credential."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from edgefaced.errors import GalleryError, KeyMissing, KeyWrong, StorageError
+
+KEY_BYTES = 32
+CREDENTIAL = "edgefaced-gallery-key"
+
+
+def read_key(path: Path) -> bytes:
+    """The 32 bytes of a key file that nobody else can read.
+
+    Raises KeyMissing, KeyWrong for another size, GalleryError for an open mode, StorageError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise KeyMissing(
+            f"the gallery's key {path} is missing",
+            "restore the key file: without it nobody can read the gallery",
+        ) from None
+    except OSError as error:
+        raise StorageError(f"the gallery's key {path}: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        # systemd grants a credential to the unit's user by an ACL, whose mask shows as group bits.
+        if mode & (0o007 if path.name == CREDENTIAL else 0o077):
+            raise GalleryError(
+                f"the gallery's key {path} is open to others (mode {mode:04o})",
+                f"chmod 600 {path}",
+            )
+        key = file.read(KEY_BYTES + 1)
+    if len(key) != KEY_BYTES:
+        size = f"{len(key)} bytes" if len(key) < KEY_BYTES else f"more than {KEY_BYTES} bytes"
+        raise KeyWrong(f"the gallery's key {path} has {size}, not {KEY_BYTES}")
+    return key
+
+
+def read_or_create_key(path: Path) -> bytes:
+    """The key of a new gallery: the one that is there, else a new random one.
+
+    The file appears whole or not at all, and of several processes exactly one creates it.
+    """
+    if not path.exists():
+        if path.name == CREDENTIAL:
+            raise KeyMissing(f"the credential {path} is missing", "systemd provides credentials")
+        publish(path, secrets.token_bytes(KEY_BYTES))
+    return read_key(path)
+
+
+def publish(path: Path, content: bytes) -> bool:
+    """Creates a file of mode 0600 with its content, durably; False where it exists already."""
+    folder = path.parent
+    draft = folder / f".{path.name}.{secrets.token_hex(8)}"
+    try:
+        make_folder(folder)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                adopt(draft, folder)
+                os.fsync(file.fileno())
+            return link(draft, path)
+        finally:
+            draft.unlink()
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def link(draft: Path, path: Path) -> bool:
+    """Gives a finished file its name, durably; False where the name is taken."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return False
+    sync_folder(path.parent)
+    return True
+
+
+def make_folder(folder: Path) -> None:
+    """A folder of mode 0700; one that exists is left as its owner made it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def adopt(path: Path, folder: Path) -> None:
+    """Root gives what it makes to the owner of the folder, so that the daemon can read it."""
+    if os.geteuid() == 0:
+        owner = folder.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a new or changed name in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
