@@ -1,0 +1,130 @@
+"""Preparing a network at pull or import time: rewritten, optimised for this machine, and proven.
+
+    read -> check against the manifest -> fix the size -> simplify -> input stage -> prove -> save
+
+A prepared network has one input `image`, (1, height, width, 3) uint8 in the manifest's colour
+order, and the manifest's outputs as float32 of fixed shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import onnxruntime as ort
+
+from edgefaced.models.manifest import ModelSpec
+from edgefaced.models.prepare.contract import (
+    check_original,
+    check_prepared,
+    exported_size,
+    input_shape,
+    sizes_of,
+)
+from edgefaced.models.prepare.graph import Graph, read_graph, require_onnx, write_graph
+from edgefaced.models.prepare.input_stage import add_input_stage
+from edgefaced.models.prepare.optimised import machine_fingerprint, optimise
+from edgefaced.models.prepare.proof import Proof, pictures_for, prove
+from edgefaced.models.prepare.simplify import simplify
+from edgefaced.models.prepare.sizing import fix_size
+from edgefaced.types import U8
+
+__all__ = [
+    "PREPARE_VERSION",
+    "PreparedModel",
+    "PreparedVariant",
+    "Proof",
+    "machine_fingerprint",
+    "prepare_model",
+]
+
+PREPARE_VERSION = 1
+"""Raised with every change of what preparing makes; files of another version are made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedVariant:
+    """One size of a network: a file for any machine, and one that is optimised for this."""
+
+    size: int
+    portable: bytes
+    optimised: bytes
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedModel:
+    """What preparing made of the file with hash `spec_sha256`, by what and on which machine."""
+
+    spec_sha256: str
+    prepare_version: int
+    onnxruntime: str
+    machine: str
+    variants: tuple[PreparedVariant, ...]
+
+
+def prepare_model(
+    spec: ModelSpec, original: bytes, photographs: Sequence[U8], threads: int
+) -> PreparedModel:
+    """Every size of one network; `photographs` are BGR pictures to prove it on.
+
+    Raises ModelContractError where the file breaks its manifest or the result differs from the
+    original, DependencyMissing without the onnx package.
+    """
+    require_onnx()
+    graph = read_graph(original)
+    check_original(graph, spec)
+    exported = exported_size(graph, spec)
+    sizes = sizes_of(spec)
+    if exported is not None and exported not in sizes:
+        _prepare_size(spec, original, exported, photographs, exported, threads)  # for its proof
+    return PreparedModel(
+        spec_sha256=spec.sha256,
+        prepare_version=PREPARE_VERSION,
+        onnxruntime=ort.__version__,
+        machine=machine_fingerprint(),
+        variants=tuple(
+            _prepare_size(spec, original, exported, photographs, size, threads) for size in sizes
+        ),
+    )
+
+
+def _prepare_size(
+    spec: ModelSpec,
+    original: bytes,
+    exported: int | None,
+    photographs: Sequence[U8],
+    size: int,
+    threads: int,
+) -> PreparedVariant:
+    portable = write_graph(_rewritten(spec, original, size))
+    optimised = optimise(portable, threads)
+    pictures = pictures_for(photographs, size)
+    if exported not in (None, size):
+        # The file itself runs at one size only, where it is proven as well; at another one it is
+        # held against itself with nothing changed but the sizes.
+        sized = read_graph(original)
+        fix_size(sized, input_shape(spec, size))
+        original = write_graph(sized)
+    results = [
+        prove(spec, original, portable, pictures, threads, optimise=True),
+        prove(spec, original, optimised, pictures, threads, optimise=False),
+    ]
+    proof = Proof(
+        kind="photographs" if photographs else "pattern",
+        inputs=len(pictures),
+        lowest_cosine=min(cosine for cosine, _ in results),
+        largest_difference=max(difference for _, difference in results),
+    )
+    return PreparedVariant(size, portable, optimised, proof)
+
+
+def _rewritten(spec: ModelSpec, original: bytes, size: int) -> Graph:
+    graph = read_graph(original)
+    fix_size(graph, input_shape(spec, size))
+    by_name = {value.name: value for value in graph.outputs}
+    graph.outputs = [by_name[output.name] for output in spec.output]
+    check_prepared(graph, spec, size)
+    simplify(graph)
+    add_input_stage(graph, spec)
+    return graph

@@ -1,0 +1,50 @@
+"""onnxruntime's own optimised form of a network for this machine."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnxruntime as ort
+
+from edgefaced.inference.onnx import LOG_FATAL_ONLY, PROVIDER
+
+CPU_INFO = Path("/proc/cpuinfo")
+
+# What onnxruntime's kernels ask the processor for when they choose a layout.
+X86_UNITS = ("avx", "avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni")
+ARM_UNITS = ("asimd", "asimddp", "asimdhp", "fphp", "i8mm", "bf16", "sve", "sve2", "sme")
+
+
+def machine_fingerprint() -> str:
+    """Architecture and vector units of this machine: what an optimised file depends on."""
+    try:
+        text = CPU_INFO.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return fingerprint(platform.machine(), text)
+
+
+def fingerprint(architecture: str, cpu_info: str) -> str:
+    """The same, from the text of /proc/cpuinfo."""
+    for line in cpu_info.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return " ".join(
+                [architecture, *sorted({*X86_UNITS, *ARM_UNITS}.intersection(value.split()))]
+            )
+    return architecture
+
+
+def optimise(portable: bytes, threads: int) -> bytes:
+    """The network as onnxruntime would run it here; loads without optimising again."""
+    with TemporaryDirectory(prefix="edgefaced-") as folder:
+        file = Path(folder) / "optimised.onnx"
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.optimized_model_filepath = str(file)
+        options.intra_op_num_threads = threads
+        options.log_severity_level = LOG_FATAL_ONLY
+        ort.InferenceSession(portable, options, providers=[PROVIDER])
+        return file.read_bytes()
