@@ -1,0 +1,136 @@
+"""Video files: read as frames with the file's own capture times, and written."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import cv2
+import numpy as np
+
+from edgefaced.errors import PictureError, StorageError
+from edgefaced.pictures.decode import MAX_PIXELS
+from edgefaced.pictures.files import HEAD_BYTES, FileKind, kind_of, open_regular
+from edgefaced.types import U8, Frame, PixelFormat
+
+NANOSECONDS = 1_000_000_000
+USUAL_RATE = 25.0
+"""Frames per second of a file that does not say."""
+
+_WRITERS = ((".mp4", "mp4v"), (".avi", "MJPG"))
+
+
+@contextmanager
+def read_video(path: Path) -> Iterator[Iterator[Frame]]:
+    """The frames of a video or animated GIF, BGR and upright; the file is closed on leaving.
+
+    `captured_ns` counts from the file's beginning and always grows. Raises PictureError.
+    """
+    with open_regular(path) as file:
+        if kind_of(file.read(HEAD_BYTES)) not in {FileKind.VIDEO, FileKind.GIF}:
+            raise PictureError(f"{path}: is not a video", "readable are MP4, AVI, MKV, MPEG, GIF")
+    try:
+        # An absolute path, so that no name can be taken for a protocol ("http:...").
+        name = str(path.resolve()).encode().decode()
+    except UnicodeEncodeError as error:
+        raise PictureError(f"{path}: the name is not UTF-8", "rename the file") from error
+    with _quiet():
+        capture = cv2.VideoCapture(name, cv2.CAP_FFMPEG)
+    try:
+        if not capture.isOpened():
+            raise PictureError(f"{path}: is a damaged video", "copy it again from where it was")
+        width = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH))
+        height = int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
+        if width * height > MAX_PIXELS:
+            raise PictureError(f"{path}: its frames are too large ({width}x{height})")
+        yield _frames(capture, path)
+    finally:
+        capture.release()
+
+
+def _frames(capture: cv2.VideoCapture, path: Path) -> Iterator[Frame]:
+    rate = capture.get(cv2.CAP_PROP_FPS)
+    step_ns = round(NANOSECONDS / (rate if math.isfinite(rate) and rate > 0 else USUAL_RATE))
+    sequence, captured_ns = 0, -step_ns
+    while True:
+        read, pixels = capture.read()
+        if not read:
+            break
+        position_ms = capture.get(cv2.CAP_PROP_POS_MSEC)
+        said_ns = round(position_ms * 1e6) if math.isfinite(position_ms) else -1
+        # Some files carry no times, or times that stand still.
+        captured_ns = said_ns if said_ns > captured_ns else captured_ns + step_ns
+        yield Frame(sequence, captured_ns, np.asarray(pixels, dtype=np.uint8), PixelFormat.BGR)
+        sequence += 1
+    if sequence == 0:
+        raise PictureError(f"{path}: no frame of this video can be read")
+
+
+class VideoWriter:
+    """Writes BGR frames of one size to a video; closed by leaving its `with` block.
+
+    MPEG-4 in an .mp4 file, else Motion JPEG in an .avi file of the same name: `path` says which.
+    Odd sizes lose their last column or row. Raises StorageError.
+    """
+
+    def __init__(self, path: Path, *, width: int, height: int, frames_per_second: float) -> None:
+        self._shape = (height, width, 3)
+        for suffix, code in _WRITERS:
+            self.path = path.with_suffix(suffix)
+            with _quiet():
+                self._writer = cv2.VideoWriter(
+                    str(self.path.absolute()),
+                    cv2.CAP_FFMPEG,
+                    cv2.VideoWriter.fourcc(*code),
+                    frames_per_second,
+                    (width, height),
+                )
+            if self._writer.isOpened():
+                return
+            self._writer.release()
+        raise StorageError(
+            f"{path}: cannot write a video here", "is the folder there and writable?"
+        )
+
+    def write(self, pixels: U8) -> None:
+        """Appends one frame; one of another size is a ValueError, not dropped in silence."""
+        if pixels.shape != self._shape:
+            raise ValueError(f"a frame of this video is {self._shape}, not {pixels.shape}")
+        self._writer.write(pixels)
+
+    def close(self) -> None:
+        """Finishes the file; closing twice is allowed. Raises StorageError if it is not there."""
+        self._writer.release()
+        if not self.path.is_file() or self.path.stat().st_size == 0:
+            raise StorageError(f"{self.path}: the video was not written", "is the disk full?")
+
+    def __enter__(self) -> VideoWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._writer.release()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps OpenCV and FFmpeg from printing what is said as an error here."""
+    # FFmpeg's level is read from the environment at first use, and there is no other way to set it.
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+    level = cv2.utils.logging.getLogLevel()
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    try:
+        yield
+    finally:
+        cv2.utils.logging.setLogLevel(level)

@@ -1,0 +1,45 @@
+"""One BGR picture to a file, or to the bytes of one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from edgefaced.errors import PictureError, StorageError
+from edgefaced.types import U8
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
+JPEG_QUALITY = 92
+
+
+def png_bytes(pixels: U8) -> bytes:
+    """BGR pixels as a PNG file's bytes."""
+    return _encoded(pixels, ".png")
+
+
+def write_picture(path: Path, pixels: U8) -> None:
+    """Writes BGR pixels in the format of the path's suffix; a whole file or none.
+
+    Raises PictureError for a suffix that cannot be written, StorageError where the disk says no.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise PictureError(f"{path}: cannot write {path.suffix!r}", f"one of {', '.join(SUFFIXES)}")
+    data = _encoded(pixels, path.suffix.lower())
+    draft = path.with_name(f".{os.getpid()}.part")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+
+
+def _encoded(pixels: U8, suffix: str) -> bytes:
+    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if suffix in {".jpg", ".jpeg"} else []
+    written, data = cv2.imencode(suffix, pixels, options)
+    if not written:
+        raise PictureError(f"a picture of {pixels.shape} cannot be written as {suffix}")
+    return np.asarray(data).tobytes()
