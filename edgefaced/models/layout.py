@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.models.manifest import ModelSpec, PictureSpec
+from edgefaced.models.manifest import ModelSpec, PictureSpec, Pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,10 @@ class Layout:
     @property
     def lock(self) -> Path:
         return self.folder / ".lock"
+
+    def place(self, spec: Pinned) -> Path:
+        """Of the file as it came."""
+        return self.original(spec) if isinstance(spec, ModelSpec) else self.photograph(spec)
 
     def original(self, spec: ModelSpec) -> Path:
         return self.folder / "files" / spec.sha256 / spec.file

@@ -214,6 +214,10 @@ class PictureSpec(Strict):
     source: tuple[Source, ...]
 
 
+Pinned = ModelSpec | PictureSpec
+"""A file with a size, a hash and sources."""
+
+
 class PackManifest(Strict):
     """A whole pack."""
 
@@ -239,6 +243,11 @@ class PackManifest(Strict):
             if model.role is role:
                 return model
         raise ManifestError(f"pack {self.name!r} has no {role}", "pick a pack that has one")
+
+    @property
+    def files(self) -> tuple[Pinned, ...]:
+        """All that the pack is made of: networks, then photographs."""
+        return (*self.model, *self.proof)
 
     @property
     def commercial_use(self) -> bool:

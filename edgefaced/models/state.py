@@ -1,0 +1,74 @@
+"""What of a pack is on this machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from edgefaced.errors import ModelDamaged, ModelMissing
+from edgefaced.models.atomic import storage_errors, write_whole
+from edgefaced.models.layout import Layout
+from edgefaced.models.manifest import ModelSpec, PackManifest
+from edgefaced.models.record import PreparedRecord
+from edgefaced.models.store import ModelStore
+
+
+class PackState(StrEnum):
+    """Of a whole pack; `INCOMPLETE` was installed once and is not usable now."""
+
+    INSTALLED = "installed"
+    INCOMPLETE = "incomplete"
+    ABSENT = "not installed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Of one network, by names and sizes; `edgefaced models verify` looks at every byte."""
+
+    spec: ModelSpec
+    present: bool
+    record: PreparedRecord | None
+
+
+def model_state(spec: ModelSpec, store: ModelStore) -> ModelState:
+    try:
+        record = store.record(spec)
+        folder = store.layout.prepared(spec)
+        files = [f for v in record.variants for f in (v.portable, v.optimised)]
+        whole = all(_has_size(folder / f.file, f.size_bytes) for f in files)
+    except (ModelMissing, ModelDamaged):
+        record, whole = None, False
+    present = _has_size(store.layout.original(spec), spec.size_bytes)
+    return ModelState(spec, present, record if whole else None)
+
+
+def pack_state(manifest: PackManifest, store: ModelStore) -> PackState:
+    if manifest.name not in installed_packs(store.layout):
+        return PackState.ABSENT
+    states = [model_state(spec, store) for spec in manifest.model]
+    usable = all(state.present and state.record is not None for state in states)
+    return PackState.INSTALLED if usable else PackState.INCOMPLETE
+
+
+def installed_packs(layout: Layout) -> set[str]:
+    """Names of the packs that were pulled or imported and not removed since."""
+    return {path.stem for path in layout.installed.glob("*.json")}
+
+
+def mark_installed(layout: Layout, name: str) -> None:
+    write_whole(layout.installed / f"{name}.json", json.dumps({"pack": name}).encode() + b"\n")
+
+
+def unmark_installed(layout: Layout, name: str) -> None:
+    path = layout.installed / f"{name}.json"
+    with storage_errors(path):
+        path.unlink(missing_ok=True)
+
+
+def _has_size(path: Path, size_bytes: int) -> bool:
+    try:
+        return path.stat().st_size == size_bytes
+    except OSError:
+        return False

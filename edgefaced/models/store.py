@@ -1,0 +1,132 @@
+"""The models on this machine: bytes are handed out only after their hash was checked.
+
+Nothing here touches a network: what is missing is an error that says how to get it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing
+from edgefaced.models.catalogue import manifest_files
+from edgefaced.models.layout import Layout
+from edgefaced.models.manifest import ModelSpec, PictureSpec, read_manifest
+from edgefaced.models.record import RECORD_FILE, FileRecord, PreparedRecord, parse_record
+from edgefaced.models.runtime import Runtime, runtime_of_this_process
+
+
+@dataclass(frozen=True, slots=True)
+class LoadableModel:
+    """A prepared network; `optimised` when its graph is already optimised for this machine."""
+
+    data: bytes
+    optimised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStore:
+    """Reads one models folder. `runtime` is that of this process unless given."""
+
+    folder: Path
+    runtime: Runtime | None = None
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.folder)
+
+    def original(self, spec: ModelSpec) -> bytes:
+        """The file as its maker published it. Raises ModelMissing, ModelDamaged."""
+        path = self.layout.original(spec)
+        try:
+            return read_checked(path, spec.sha256, spec.size_bytes)
+        except FileNotFoundError:
+            raise ModelMissing(f"{spec.id} is not on this machine", self._way_out(spec)) from None
+        except ModelDamaged as error:
+            raise ModelDamaged(error.message, self._way_out(spec)) from error
+
+    def prepared(self, spec: ModelSpec, size: int) -> LoadableModel:
+        """The network for one input size. Raises ModelMissing, ModelDamaged.
+
+        A file that another onnxruntime or another kind of machine optimised is passed over for
+        the portable one.
+        """
+        try:
+            record = self.record(spec)
+            try:
+                return self._variant(spec, record, size)
+            except FileNotFoundError:
+                # Another process has just prepared it anew: its record names other files.
+                return self._variant(spec, self.record(spec), size)
+        except FileNotFoundError as error:
+            raise ModelDamaged(f"{error.filename} is missing", self._way_out(spec)) from None
+        except ModelDamaged as error:
+            raise ModelDamaged(error.message, self._way_out(spec)) from error
+
+    def record(self, spec: ModelSpec) -> PreparedRecord:
+        """What was prepared from a file. Raises ModelMissing, ModelDamaged."""
+        path = self.layout.prepared(spec) / RECORD_FILE
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            here = self.layout.original(spec).exists()
+            what = "is here but not prepared" if here else "is not on this machine"
+            raise ModelMissing(f"{spec.id} {what}", self._way_out(spec)) from None
+        except OSError as error:
+            raise ModelDamaged(f"{path}: {error.strerror or error}") from error
+        return parse_record(data, str(path))
+
+    def photograph(self, spec: PictureSpec) -> bytes | None:
+        """A pack's photograph (an encoded picture), or None where it is not on this machine."""
+        try:
+            path = self.layout.photograph(spec)
+            return read_checked(path, spec.sha256, spec.size_bytes)
+        except FileNotFoundError:
+            return None
+
+    def _variant(self, spec: ModelSpec, record: PreparedRecord, size: int) -> LoadableModel:
+        for variant in record.variants:
+            if variant.size == size:
+                runtime = self.runtime or runtime_of_this_process()
+                optimised = record.runs_optimised_on(runtime)
+                chosen = variant.optimised if optimised else variant.portable
+                return LoadableModel(self._file(spec, chosen), optimised)
+        sizes = ", ".join(str(v.size) for v in record.variants)
+        raise ModelMissing(
+            f"{spec.id} is not prepared for {size}x{size}",
+            f"there is: {sizes}; set detection.input_size_px to one of them",
+        )
+
+    def _file(self, spec: ModelSpec, file: FileRecord) -> bytes:
+        return read_checked(self.layout.prepared(spec) / file.file, file.sha256, file.size_bytes)
+
+    def _way_out(self, spec: ModelSpec) -> str:
+        packs = []
+        for name, path in manifest_files((self.layout.packs,)).items():
+            try:
+                if any(m.sha256 == spec.sha256 for m in read_manifest(path).model):
+                    packs.append(name)
+            except ManifestError:
+                continue  # that file is another command's complaint
+        if len(packs) == 1:
+            return f"`edgefaced models pull {packs[0]}`"
+        return f"`edgefaced models pull NAME`, NAME one of {', '.join(packs)}" if packs else ""
+
+
+def read_checked(path: Path, sha256: str, size_bytes: int) -> bytes:
+    """All bytes of a file that has this size and hash.
+
+    Raises ModelDamaged, and FileNotFoundError where there is no such file.
+    """
+    try:
+        # The size first: a file that is not ours is not read into memory to find that out.
+        if path.stat().st_size == size_bytes:
+            data = path.read_bytes()
+            if hashlib.sha256(data).hexdigest() == sha256:
+                return data
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ModelDamaged(f"{path}: {error.strerror or error}") from error
+    raise ModelDamaged(f"{path} does not have its pinned sha256 ({sha256[:12]}…)")
