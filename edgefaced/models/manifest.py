@@ -267,11 +267,19 @@ def first_fault(error: ValidationError) -> str:
 def read_manifest(path: Path) -> PackManifest:
     """Raises ManifestError with the file, the key path and what is allowed."""
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ManifestError(f"{path}: {error}", "a manifest is a TOML file") from error
+        data = path.read_bytes()
+    except OSError as error:
+        raise ManifestError(f"{path}: {error.strerror or error}", "is it readable?") from error
+    return parse_manifest(data, str(path))
+
+
+def parse_manifest(data: bytes, source: str) -> PackManifest:
+    """Raises ManifestError with the source, the key path and what is allowed."""
+    try:
+        table = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{source}: {error}", "a manifest is a TOML file") from error
     try:
         return PackManifest.model_validate(table)
     except ValidationError as error:
-        raise ManifestError(f"{path}: {first_fault(error)}", "see models/README.md") from error
+        raise ManifestError(f"{source}: {first_fault(error)}", "see models/README.md") from error
