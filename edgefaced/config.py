@@ -106,6 +106,8 @@ class Places:
     config_file: Path
     state_dir: Path
     models_dir: Path
+    credentials_dir: Path | None = None
+    """Where systemd lays a unit's credentials."""
 
     @property
     def gallery_file(self) -> Path:
@@ -113,6 +115,11 @@ class Places:
 
     @property
     def key_file(self) -> Path:
+        """The credential `edgefaced-gallery-key` where the unit has one, else a file of our own."""
+        if self.credentials_dir is not None:
+            credential = self.credentials_dir / "edgefaced-gallery-key"
+            if credential.exists():
+                return credential
         return self.state_dir / "gallery.key"
 
 
@@ -126,6 +133,7 @@ def places(environment: Mapping[str, str], *, root: bool) -> Places:
     # systemd lists several folders with ":"; the first is the unit's own.
     systemd_state = (env("STATE_DIRECTORY") or "").split(":")[0]
     systemd_config = (env("CONFIGURATION_DIRECTORY") or "").split(":")[0]
+    credentials = env("CREDENTIALS_DIRECTORY")
     home = env("HOME") or "~"
     if root:
         config_dir, state_dir = f"/etc/{APP}", f"/var/lib/{APP}"
@@ -137,6 +145,7 @@ def places(environment: Mapping[str, str], *, root: bool) -> Places:
         config_file=first(env("EDGEFACED_CONFIG"), f"{systemd_config or config_dir}/{APP}.toml"),
         state_dir=state,
         models_dir=first(env("EDGEFACED_MODELS_DIR"), str(state / "models")),
+        credentials_dir=Path(credentials) if credentials else None,
     )
 
 

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
-
-from edgefaced.core.matching import best_match, contenders, exact_scores, scan_error
-from edgefaced.errors import DependencyMissing, EmbeddingError, ModelMismatch
+from edgefaced.core.matching import best_match, exact_scores, scan_error
+from edgefaced.errors import EmbeddingError, ModelMismatch
 from edgefaced.gallery.matrix import TemplateMatrix
+from edgefaced.gallery.records import TemplateTable
+from edgefaced.gallery.scan import BY_PRODUCT, IndexKind, choose_scan
 from edgefaced.gallery.store import Gallery
-from edgefaced.types import F32, Embedding, Match
-
-IndexKind = Literal["auto", "exact", "faiss"]
-Scan = Callable[[F32, F32, NDArray[np.intp], float], NDArray[np.intp]]
-"""(vectors, probe, owners, error) -> rows that may hold the best or the runner-up person."""
-
-FAISS_WINS_AT_NUMBERS = 10_000 * 512
-"""Size of the matrix from which faiss scans faster than a numpy product, measured on one core."""
-
-FIRST_NEIGHBOURS = 16
+from edgefaced.types import Embedding, Match
 
 
 class LiveIndex:
     """Searches the templates of one model; used by the thread that opened its gallery."""
 
-    def __init__(self, gallery: Gallery, model_id: str, scan: Scan) -> None:
+    def __init__(self, gallery: Gallery, model_id: str, kind: IndexKind) -> None:
         self.gallery = gallery
         self.model_id = model_id
-        self._scan = scan
+        self._kind: IndexKind = kind
+        self._scan = BY_PRODUCT
         self._matrix: TemplateMatrix | None = None
         self._version = (0, 0)
         self._revision = 0
@@ -44,7 +32,12 @@ class LiveIndex:
     @property
     def people(self) -> int:
         """Number of people with templates."""
-        return 0 if self._matrix is None else len(self._matrix.ids) - self._matrix.ids.count("")
+        return 0 if self._matrix is None else self._matrix.people
+
+    @property
+    def scan_name(self) -> str:
+        """How this index searches: "exact" or "faiss"."""
+        return self._scan.name
 
     def search(self, probe: Embedding) -> Match | None:
         """Best person and runner-up, or None for an empty gallery.
@@ -65,15 +58,15 @@ class LiveIndex:
                 f"{matrix.dimension}"
             )
         vectors, owners = matrix.vectors, matrix.owners
-        found = self._scan(vectors, probe.vector, owners, scan_error(matrix.dimension))
+        found = self._scan.run(vectors, probe.vector, owners, scan_error(matrix.dimension))
         return best_match(exact_scores(vectors[found], probe.vector), owners[found], matrix.ids)
 
     def refresh(self) -> bool:
         """Takes over what was committed since the last call; True where anything changed.
 
         Costs microseconds when nothing did. Raises ModelMismatch where the gallery was moved to
-        another model and GalleryDamaged for an altered record: the people concerned are then out
-        of the index.
+        another model and GalleryDamaged for an altered record, at every call until that is
+        mended: whoever is concerned is out of the index and cannot match.
         """
         version = self.gallery.version()
         if version == self._version:
@@ -83,14 +76,14 @@ class LiveIndex:
             self._load()
             return True
         touched = dict.fromkeys(change.person_id for change in changes.items)
-        for person_id in touched:
-            if self._matrix is not None:
+        if self._matrix is not None:
+            for person_id in touched:
                 self._matrix.remove(person_id)
         for person_id in touched:
-            table = self.gallery.templates_of(person_id, self.model_id)
-            self._add(table.vectors, table.owners, table.person_ids)
+            # May be newer than `changes`; the next refresh then takes the person over once more.
+            self._add(self.gallery.templates_of(person_id, self.model_id))
         self._version, self._revision = version, changes.revision
-        return bool(changes.items)
+        return bool(touched)
 
     def close(self) -> None:
         """Overwrites the templates in memory; searching afterwards finds nobody."""
@@ -101,72 +94,25 @@ class LiveIndex:
         version = self.gallery.version()
         self.close()
         table = self.gallery.templates(self.model_id)
-        self._add(table.vectors, table.owners, table.person_ids)
+        self._scan = choose_scan(self._kind, table.vectors.size)
+        self._matrix = None
+        self._add(table)
         self._version, self._revision = version, table.revision
 
-    def _add(self, vectors: F32, owners: NDArray[np.intp], ids: tuple[str, ...]) -> None:
-        if not len(vectors):
+    def _add(self, table: TemplateTable) -> None:
+        rows, dimension = table.vectors.shape
+        if rows == 0:
             return
-        if self._matrix is None or (
-            self._matrix.count == 0 and self._matrix.dimension != vectors.shape[1]
-        ):
-            self._matrix = TemplateMatrix(vectors.shape[1])
-        self._matrix.add(vectors, owners, ids)
-        vectors[:] = 0  # the matrix has its own copy, which it overwrites on removal
+        if self._matrix is None or (self.size == 0 and self._matrix.dimension != dimension):
+            self._matrix = TemplateMatrix(dimension, self._scan.order)
+        self._matrix.add(table.vectors, table.owners, table.person_ids)
+        table.vectors[:] = 0  # the matrix has its own copy, which it overwrites on removal
 
 
 def open_index(gallery: Gallery, model_id: str, kind: IndexKind = "auto") -> LiveIndex:
-    """The index of a gallery for one model.
+    """The index of a gallery for one model; "auto" is faiss where it is installed and wins.
 
     Raises ModelMismatch where people are enrolled for another model, DependencyMissing for
-    "faiss" without the package. "auto" is faiss for a large gallery where it is installed.
+    "faiss" without the package.
     """
-    if kind == "exact":
-        return LiveIndex(gallery, model_id, numpy_scan)
-    if kind == "faiss":
-        return LiveIndex(gallery, model_id, faiss_scan())
-    try:
-        by_faiss = faiss_scan()
-    except DependencyMissing:
-        return LiveIndex(gallery, model_id, numpy_scan)
-
-    def by_size(
-        vectors: F32, probe: F32, owners: NDArray[np.intp], error: float
-    ) -> NDArray[np.intp]:
-        scan = by_faiss if vectors.size >= FAISS_WINS_AT_NUMBERS else numpy_scan
-        return scan(vectors, probe, owners, error)
-
-    return LiveIndex(gallery, model_id, by_size)
-
-
-def numpy_scan(
-    vectors: F32, probe: F32, owners: NDArray[np.intp], error: float
-) -> NDArray[np.intp]:
-    """Scores every row by one matrix product."""
-    return contenders(vectors @ probe, owners, error)
-
-
-def faiss_scan() -> Scan:
-    """Scores every row by faiss, widening the neighbours until nobody else can matter."""
-    try:
-        import faiss
-    except ImportError:
-        raise DependencyMissing(
-            "the faiss index needs the package faiss-cpu", "pip install 'edgefaced[faiss]'"
-        ) from None
-
-    def scan(vectors: F32, probe: F32, owners: NDArray[np.intp], error: float) -> NDArray[np.intp]:
-        k = min(FIRST_NEIGHBOURS, len(vectors))
-        while True:
-            scores, rows = faiss.knn(probe[None], vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
-            found = contenders(scores[0], owners[rows[0]], error)
-            # Rows beyond the k-th score no higher than it: when the k-th is no contender, none is.
-            if k == len(vectors) or (len(found) < k and _two_people(owners[rows[0]])):
-                return np.asarray(rows[0][found], np.intp)
-            k = min(4 * k, len(vectors))
-
-    return scan
-
-
-def _two_people(owners: NDArray[np.intp]) -> bool:
-    return bool((owners != owners[0]).any())
+    return LiveIndex(gallery, model_id, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from edgefaced.types import F32
 
 SMALLEST_CAPACITY = 64
+
+Order = Literal["C", "F"]
+"""Memory order of a matrix: rows or columns contiguous."""
 
 
 class TemplateMatrix:
@@ -19,17 +23,25 @@ class TemplateMatrix:
     the person of a row, empty for a number that is free. Rows have no order.
     """
 
-    __slots__ = ("_count", "_owners", "_vectors", "ids")
+    __slots__ = ("_count", "_free", "_numbers", "_order", "_owners", "_vectors", "ids")
 
-    def __init__(self, dimension: int) -> None:
-        self._vectors: F32 = np.zeros((SMALLEST_CAPACITY, dimension), np.float32)
+    def __init__(self, dimension: int, order: Order) -> None:
+        self._order: Order = order
+        self._vectors: F32 = np.zeros((SMALLEST_CAPACITY, dimension), np.float32, order)
         self._owners: NDArray[np.intp] = np.zeros(SMALLEST_CAPACITY, np.intp)
         self._count = 0
         self.ids: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._free: list[int] = []
 
     @property
     def count(self) -> int:
         return self._count
+
+    @property
+    def people(self) -> int:
+        """Number of people with rows."""
+        return len(self._numbers)
 
     @property
     def dimension(self) -> int:
@@ -55,9 +67,9 @@ class TemplateMatrix:
 
     def remove(self, person_id: str) -> int:
         """Removes and overwrites a person's rows; returns how many there were."""
-        if person_id not in self.ids:
+        number = self._numbers.pop(person_id, None)
+        if number is None:
             return 0
-        number = self.ids.index(person_id)
         gone = np.flatnonzero(self.owners == number)
         kept = self._count - len(gone)
         # The last rows fill the holes below `kept`; nothing else moves.
@@ -69,6 +81,7 @@ class TemplateMatrix:
         self._vectors[kept : self._count] = 0
         self._count = kept
         self.ids[number] = ""
+        self._free.append(number)
         return len(gone)
 
     def clear(self) -> None:
@@ -76,18 +89,22 @@ class TemplateMatrix:
         self._vectors[: self._count] = 0
         self._count = 0
         self.ids.clear()
+        self._numbers.clear()
+        self._free.clear()
 
     def _number(self, person_id: str) -> int:
-        if "" in self.ids:
-            number = self.ids.index("")
+        if self._free:
+            number = self._free.pop()
             self.ids[number] = person_id
-            return number
-        self.ids.append(person_id)
-        return len(self.ids) - 1
+        else:
+            number = len(self.ids)
+            self.ids.append(person_id)
+        self._numbers[person_id] = number
+        return number
 
     def _grow(self, rows: int) -> None:
         capacity = max(rows, 2 * len(self._vectors))
-        vectors = np.zeros((capacity, self.dimension), np.float32)
+        vectors = np.zeros((capacity, self.dimension), np.float32, self._order)
         owners = np.zeros(capacity, np.intp)
         vectors[: self._count], owners[: self._count] = self.vectors, self.owners
         self._vectors[:] = 0
