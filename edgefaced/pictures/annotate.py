@@ -96,7 +96,7 @@ def contact_sheet(
 
 def text_image(text: str, letters_px: int, ink: Colour, paper: Colour) -> U8:
     """One line of text as a BGR picture, as wide as it has to be."""
-    font, complete = _font(letters_px)
+    font, complete = _font(letters_px, SYSTEM_FONTS)
     line = "".join(c if c.isprintable() else " " for c in text)
     if not complete:
         line = "".join(c for c in normalize("NFKD", line) if not combining(c))
@@ -112,9 +112,11 @@ def text_image(text: str, letters_px: int, ink: Colour, paper: Colour) -> U8:
 
 
 @lru_cache(maxsize=16)
-def _font(letters_px: int) -> tuple[ImageFont.ImageFont | ImageFont.FreeTypeFont, bool]:
+def _font(
+    letters_px: int, names: tuple[str, ...]
+) -> tuple[ImageFont.ImageFont | ImageFont.FreeTypeFont, bool]:
     """A font, and whether it has the letters of most alphabets."""
-    for name in SYSTEM_FONTS:
+    for name in names:
         try:
             return ImageFont.truetype(name, letters_px), True
         except OSError:

@@ -25,11 +25,18 @@ def find_pictures(paths: Sequence[Path], *, videos: bool = False) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for path in paths:
-        if path.is_dir():
+        if _is_folder(path):
             found.update(dict.fromkeys(_inside(path, videos)))
         else:
             found[path] = None
     return list(found)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # said when it is read
+        return False
 
 
 def _inside(folder: Path, videos: bool) -> Iterator[Path]:

@@ -92,9 +92,7 @@ class VideoWriter:
             if self._writer.isOpened():
                 return
             self._writer.release()
-        raise StorageError(
-            f"{path}: cannot write a video here", "is the folder there and writable?"
-        )
+        raise StorageError(f"{path}: a video cannot be written here", "is the folder writable?")
 
     def write(self, pixels: U8) -> None:
         """Appends one frame; one of another size is a ValueError, not dropped in silence."""
