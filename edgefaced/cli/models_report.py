@@ -1,0 +1,179 @@
+"""What `edgefaced models` says of a pack, as a JSON body and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+
+from edgefaced.cli.output import plain
+from edgefaced.cli.transfers import megabytes
+from edgefaced.models.bring_in import Imported
+from edgefaced.models.manifest import HttpsSource, ModelSpec, PackManifest, Source
+from edgefaced.models.preparing import Prepared
+from edgefaced.models.pull import Pulled
+from edgefaced.models.runtime import runtime_of_this_process
+from edgefaced.models.state import model_state, pack_state
+from edgefaced.models.store import ModelStore
+from edgefaced.models.transport import shown
+
+
+def pack_body(pack: PackManifest, store: ModelStore) -> dict[str, Any]:
+    """State and terms of a pack."""
+    return {
+        "name": pack.name,
+        "summary": pack.summary,
+        "notice": pack.notice,
+        "state": str(pack_state(pack, store)),
+        "commercial_use": pack.commercial_use,
+        "size_bytes": sum(spec.size_bytes for spec in pack.model),
+        "models": [_model_body(spec, store) for spec in pack.model],
+    }
+
+
+def _model_body(spec: ModelSpec, store: ModelStore) -> dict[str, Any]:
+    state = model_state(spec, store)
+    record = state.record
+    return {
+        "role": str(spec.role),
+        "id": spec.id,
+        "file": spec.file,
+        "size_bytes": spec.size_bytes,
+        "sha256": spec.sha256,
+        "licence": spec.licence,
+        "commercial_use": spec.commercial_use,
+        "present": state.present,
+        "prepared": None
+        if record is None
+        else {
+            "onnxruntime": record.onnxruntime,
+            "for_this_machine": record.made_by(store.runtime or runtime_of_this_process()),
+            "variants": [
+                v.model_dump(mode="json", include={"size", "proof"}) for v in record.variants
+            ],
+        },
+    }
+
+
+def pack_table(packs: Sequence[PackManifest], store: ModelStore, configured: str) -> Table:
+    """One row a pack; the configured one bears a star."""
+    table = Table("pack", "state", "size", "commercial use", "networks", box=None, pad_edge=False)
+    for pack in packs:
+        body = pack_body(pack, store)
+        star = "*" if pack.name == configured else ""
+        table.add_row(
+            plain(pack.name + star),
+            plain(_state_text(body)),
+            megabytes(body["size_bytes"]),
+            "yes" if pack.commercial_use else "no",
+            plain(", ".join(spec.id for spec in pack.model)),
+        )
+    return table
+
+
+def _state_text(body: dict[str, Any]) -> str:
+    prepared = [model["prepared"] for model in body["models"]]
+    stale = any(p is not None and not p["for_this_machine"] for p in prepared)
+    return f"{body['state']}, to be prepared again" if stale else str(body["state"])
+
+
+def pack_lines(pack: PackManifest, store: ModelStore) -> list[str]:
+    """All that a person may want to know of one pack."""
+    lines = [f"{pack.name}: {pack.summary}", f"state: {_state_text(pack_body(pack, store))}"]
+    if pack.notice:
+        lines.append(f"notice: {pack.notice}")
+    for spec in pack.model:
+        shape = "x".join("?" if side == -1 else str(side) for side in spec.input.shape)
+        lines += [
+            "",
+            f"{spec.role} {spec.id}",
+            f"  file: {spec.file}, {spec.size_bytes} bytes, sha256 {spec.sha256}",
+            f"  licence: {spec.licence}; commercial use: {'yes' if spec.commercial_use else 'no'}",
+            f"  input: {spec.input.name}, {shape} {spec.input.layout} {spec.input.colour_order}, "
+            f"(pixel - {list(spec.input.mean)}) / {list(spec.input.std)}",
+            f"  outputs: {', '.join(output.name for output in spec.output)}",
+            *(f"  source: {source_text(source)}" for source in spec.source),
+        ]
+        if spec.decoder is not None:
+            sizes = ", ".join(str(size) for size in spec.input.sizes or ())
+            lines.append(
+                f"  decoder: {spec.decoder.kind}, sizes {sizes}, score threshold "
+                f"{spec.decoder.score_threshold:g}, NMS IoU {spec.decoder.nms_iou:g}"
+            )
+        if spec.embedding is not None:
+            lines.append(f"  embedding: {spec.embedding.id}, {spec.embedding.dimension} values")
+        if spec.calibration is not None:
+            lines.append(
+                f"  calibration: {spec.calibration.measured_on}, "
+                f"{spec.calibration.comparisons} comparisons"
+            )
+        record = model_state(spec, store).record
+        for variant in record.variants if record else ():
+            proof = variant.proof
+            lines.append(
+                f"  prepared for {variant.size}x{variant.size}: cosine to the original at least "
+                f"{proof.lowest_cosine:.6f} over {proof.inputs} inputs ({proof.kind})"
+            )
+    if pack.proof:
+        lines += ["", "photographs:"]
+        lines += [f"  {picture.file}: {picture.credit}" for picture in pack.proof]
+    return lines
+
+
+def terms(pack: PackManifest) -> list[str]:
+    """What a person must know before a byte is fetched."""
+    lines = [f"{pack.name}: {spec.id}: {spec.licence}" for spec in pack.model]
+    return [*lines, f"{pack.name}: {pack.notice}"] if pack.notice else lines
+
+
+def source_text(source: Source) -> str:
+    if isinstance(source, HttpsSource):
+        inside = f", member {source.member}" if source.member else ""
+        return f"{shown(source.url)}{inside}"
+    return f"package index: {source.project}, file {source.file}, member {source.member}"
+
+
+def pulled_body(pulled: Pulled) -> dict[str, Any]:
+    return {
+        "name": pulled.manifest.name,
+        "changed": pulled.changed,
+        "fetched": [{"file": f.file, "source": f.source} for f in pulled.fetched],
+        "prepared": [prepared_body(p) for p in pulled.prepared],
+        "missing_photographs": list(pulled.missing_photographs),
+    }
+
+
+def imported_body(imported: Imported) -> dict[str, Any]:
+    return {
+        "name": imported.manifest.name,
+        "installed": not imported.missing,
+        "found": list(imported.found),
+        "missing": list(imported.missing),
+        "prepared": [prepared_body(p) for p in imported.prepared],
+    }
+
+
+def prepared_body(prepared: Prepared) -> dict[str, Any]:
+    variants = prepared.record.variants
+    return {
+        "model": prepared.record.model,
+        "anew": prepared.anew,
+        "variants": [v.model_dump(mode="json", include={"size", "proof"}) for v in variants],
+    }
+
+
+def pulled_line(pulled: Pulled) -> str:
+    name = pulled.manifest.name
+    if not pulled.changed:
+        return f"{name}: already installed"
+    anew = sum(p.anew for p in pulled.prepared)
+    return f"{name}: installed ({len(pulled.fetched)} files fetched, {anew} networks prepared)"
+
+
+def imported_line(imported: Imported) -> str:
+    name = imported.manifest.name
+    if imported.missing:
+        return f"{name}: not complete, still missing: {', '.join(imported.missing)}"
+    anew = sum(p.anew for p in imported.prepared)
+    return f"{name}: installed ({len(imported.found)} files found, {anew} networks prepared)"
