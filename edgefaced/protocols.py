@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefaced.types import AlignedFace, Embedding, FaceDetection, Frame, Match
+from edgefaced.types import AlignedFace, ColourOrder, Embedding, FaceDetection, Frame, Match
 
 Tensor = NDArray[Any]
 
@@ -54,6 +54,11 @@ class Embedder(Protocol):
 
     @property
     def model_id(self) -> str: ...
+
+    @property
+    def colour_order(self) -> ColourOrder:
+        """The order it takes without converting."""
+        ...
 
     def embed(self, face: AlignedFace) -> Embedding:
         """Raises EmbeddingError where the network's answer is not a direction."""

@@ -32,10 +32,13 @@ class ColourOrder(StrEnum):
 
 
 class PixelFormat(StrEnum):
-    """How a frame's bytes are laid out: one (height, width, 3) array of 8-bit channels."""
+    """How a frame's bytes are laid out; see `Frame` for the shape of each."""
 
     RGB = "RGB"
     BGR = "BGR"
+    NV12 = "NV12"
+    I420 = "I420"
+    YUYV = "YUYV"
 
 
 class Role(StrEnum):
@@ -67,18 +70,45 @@ class Liveness(StrEnum):
 class Frame:
     """One picture of a camera or a file; the pixels are borrowed and valid inside their lease.
 
-    `pixels` is (height, width, 3) uint8 in `pixel_format`; `captured_ns` is monotonic time.
+    `captured_ns` is monotonic time. Rows may be padded (strided views), pixels may not:
+
+    - RGB, BGR: `pixels` (height, width, 3), no `chroma`
+    - YUYV: `pixels` (height, width, 2), luma first, chroma alternating U and V; no `chroma`
+    - NV12: `pixels` luma (height, width), `chroma` one plane (height/2, width/2, 2) of U and V
+    - I420: `pixels` luma (height, width), `chroma` two planes (height/2, width/2), U then V
+
+    The YUV formats are BT.601 with limited range, as cameras give them. Raises ValueError for any
+    other shape.
     """
 
     sequence: int
     captured_ns: int
     pixels: U8
     pixel_format: PixelFormat
+    chroma: tuple[U8, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.pixels.dtype != np.uint8 or self.pixels.ndim != 3 or self.pixels.shape[2] != 3:
+        height, width = self.pixels.shape[:2] if self.pixels.ndim >= 2 else (0, 0)
+        half = (height // 2, width // 2)
+        expected: dict[PixelFormat, tuple[tuple[int, ...], ...]] = {
+            PixelFormat.RGB: ((height, width, 3),),
+            PixelFormat.BGR: ((height, width, 3),),
+            PixelFormat.YUYV: ((height, width, 2),),
+            PixelFormat.NV12: ((height, width), (*half, 2)),
+            PixelFormat.I420: ((height, width), half, half),
+        }
+        planes = (self.pixels, *self.chroma)
+        shapes = tuple(plane.shape for plane in planes)
+        subsampled = self.pixel_format not in (PixelFormat.RGB, PixelFormat.BGR)
+        if (
+            shapes != expected[self.pixel_format]
+            or any(plane.dtype != np.uint8 for plane in planes)
+            or min(height, width) < 1
+            or (subsampled and width % 2)
+            or (self.chroma and height % 2)
+        ):
             raise ValueError(
-                f"a frame is (height, width, 3) uint8, not {self.pixels.shape} {self.pixels.dtype}"
+                f"a frame of {self.pixel_format} is not made of {shapes} {self.pixels.dtype}"
             )
 
     @property

@@ -1,11 +1,10 @@
-"""Turning a face upright: the five landmarks onto a fixed template, by one similarity warp."""
+"""Turning a face upright: the similarity that takes five landmarks onto a fixed template."""
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
-from edgefaced.types import F32, F64, FACE_SIDE_PX, U8
+from edgefaced.types import F32, F64
 
 TEMPLATE: F32 = np.array(
     [
@@ -39,13 +38,3 @@ def similarity(source: F32, target: F32) -> F64:
         [[factor.real, -factor.imag, shift.real], [factor.imag, factor.real, shift.imag]],
         dtype=np.float64,
     )
-
-
-def align(pixels: U8, landmarks: F32) -> U8:
-    """Cuts an upright (112, 112, 3) face out of a whole frame with one warp; outside is black.
-
-    The channels stay as they are. Raises ValueError for landmarks without extent.
-    """
-    matrix = similarity(landmarks, TEMPLATE)
-    side = (FACE_SIDE_PX, FACE_SIDE_PX)
-    return np.asarray(cv2.warpAffine(pixels, matrix, side, flags=cv2.INTER_LINEAR), dtype=np.uint8)

@@ -59,18 +59,12 @@ def fit(width: int, height: int, input_width: int, input_height: int) -> Letterb
     )
 
 
-def fill(canvas: U8, pixels: U8, box: Letterbox) -> None:
-    """Draws the frame's `pixels` into `canvas` (input_height, input_width, 3), padding with black.
-
-    One pass over the frame; the canvas is the network's input and may be used again and again.
-    """
-    height, width = box.fitted_height, box.fitted_width
-    target = canvas[:height, :width]
-    if (height, width) == pixels.shape[:2]:
+def resize_into(target: U8, pixels: U8) -> None:
+    """Scales `pixels` to fill `target`, which has the same channels; one pass over the pixels."""
+    height, width = target.shape[:2]
+    if pixels.shape[:2] == (height, width):
         np.copyto(target, pixels)
-    else:
-        shrinks = box.width > SHRINK_BY_AREA * width or box.height > SHRINK_BY_AREA * height
-        how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-        cv2.resize(pixels, (width, height), dst=target, interpolation=how)
-    canvas[height:] = 0
-    canvas[:height, width:] = 0
+        return
+    shrinks = pixels.shape[1] > SHRINK_BY_AREA * width or pixels.shape[0] > SHRINK_BY_AREA * height
+    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    cv2.resize(pixels, (width, height), dst=target, interpolation=how)

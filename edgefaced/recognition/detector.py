@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from edgefaced.core.candidates import Candidates, faces_of, join
-from edgefaced.core.letterbox import Letterbox, fill, fit
+from edgefaced.core.letterbox import Letterbox, fit
+from edgefaced.core.sampling import draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet
 from edgefaced.errors import ModelContractError
 from edgefaced.models.manifest import DecoderSpec, ModelSpec
 from edgefaced.protocols import InferenceBackend, Tensor
 from edgefaced.recognition.contract import IMAGE, check_contract
-from edgefaced.types import ColourOrder, FaceDetection, Frame, PixelFormat
+from edgefaced.types import FaceDetection, Frame
 
 
 def decode(
@@ -67,7 +67,7 @@ class NetworkDetector:
         _, self.input_height, self.input_width, _ = check_contract(backend, spec)
         self._backend = backend
         self._decoder = spec.decoder
-        self._swap = spec.input.colour_order is ColourOrder.RGB
+        self._order = spec.input.colour_order
         self._threshold = (
             spec.decoder.score_threshold if score_threshold is None else score_threshold
         )
@@ -84,11 +84,7 @@ class NetworkDetector:
     def feed(self, frame: Frame) -> Letterbox:
         """Draws the frame into the network's input: the one pass over the frame's pixels."""
         box = fit(frame.width, frame.height, self.input_width, self.input_height)
-        canvas = self._input[0]
-        fill(canvas, frame.pixels, box)
-        if self._swap is not (frame.pixel_format is PixelFormat.RGB):
-            used = canvas[: box.fitted_height]
-            cv2.cvtColor(used, cv2.COLOR_BGR2RGB, dst=used)
+        draw(self._input[0], frame, box, self._order)
         return box
 
     def infer(self) -> dict[str, Tensor]:

@@ -24,7 +24,7 @@ class NetworkEmbedder:
         if shape != (1, FACE_SIDE_PX, FACE_SIDE_PX, 3):
             raise ModelContractError(f"{spec.id} takes {list(shape)}, not [1, 112, 112, 3]")
         self._backend = backend
-        self._order: ColourOrder = spec.input.colour_order
+        self.colour_order: ColourOrder = spec.input.colour_order
         self._dimension = spec.embedding.dimension
         self.model_id: str = spec.embedding.id
         self._output = [output.name for output in backend.outputs].index(spec.embedding.output)
@@ -32,7 +32,7 @@ class NetworkEmbedder:
     def embed(self, face: AlignedFace) -> Embedding:
         """Raises EmbeddingError where the network's answer is not a direction."""
         pixels = face.pixels
-        if face.colour_order is not self._order:
+        if face.colour_order is not self.colour_order:
             pixels = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB), dtype=np.uint8)
         raw = self._backend.run({IMAGE: pixels[np.newaxis]})[self._output]
         try:

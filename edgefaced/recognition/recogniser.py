@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from edgefaced.core.align import align
 from edgefaced.core.quality import measure_quality
+from edgefaced.core.sampling import cut_face
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
@@ -17,11 +17,9 @@ from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.types import (
     FACE_SIDE_PX,
     AlignedFace,
-    ColourOrder,
     Embedding,
     FaceDetection,
     Frame,
-    PixelFormat,
     Quality,
     Role,
 )
@@ -56,9 +54,9 @@ class Recogniser:
         return self.detector.detect(frame)
 
     def align(self, frame: Frame, detection: FaceDetection) -> AlignedFace:
-        """An own 112x112 copy of the face, in the frame's channel order."""
-        order = ColourOrder.RGB if frame.pixel_format is PixelFormat.RGB else ColourOrder.BGR
-        return AlignedFace(align(frame.pixels, detection.landmarks), order)
+        """An own 112x112 copy of the face, in the channel order that the embedder takes."""
+        order = self.embedder.colour_order
+        return AlignedFace(cut_face(frame, detection.landmarks, order), order)
 
     def quality(self, frame: Frame, detection: FaceDetection, aligned: AlignedFace) -> Quality:
         """What this picture of the face is worth."""

@@ -1,12 +1,11 @@
 """Alignment recovers known similarities; an embedding is a direction or an error."""
 
-import cv2
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefaced.core.align import TEMPLATE, align, similarity
+from edgefaced.core.align import TEMPLATE, similarity
 from edgefaced.core.embedding import normalise
 from edgefaced.errors import EmbeddingError
 from edgefaced.types import AlignedFace, ColourOrder, Embedding
@@ -32,22 +31,6 @@ def test_a_mirrored_face_is_not_mirrored_back() -> None:
 def test_landmarks_without_extent_are_an_error(bad: np.ndarray) -> None:
     with pytest.raises(ValueError, match="coincide"):
         similarity(bad.astype(np.float32), TEMPLATE)
-
-
-def test_marks_at_the_landmarks_land_on_the_template() -> None:
-    frame = np.zeros((400, 500, 3), np.uint8)
-    landmarks = (TEMPLATE * 2.2 + [110, 70]).astype(np.float32)
-    for x, y in landmarks:
-        cv2.circle(frame, (round(float(x)), round(float(y))), 4, (0, 128, 255), -1)
-    face = align(frame, landmarks)
-    assert face.shape == (112, 112, 3)
-    for x, y in TEMPLATE:
-        assert face[round(float(y)), round(float(x))].tolist() == [0, 128, 255]
-
-
-def test_alignment_keeps_a_face_that_is_already_aligned() -> None:
-    pixels = np.random.default_rng(3).integers(0, 256, (112, 112, 3), np.uint8)
-    np.testing.assert_array_equal(align(pixels, TEMPLATE), pixels)
 
 
 def test_normalise_gives_a_unit_vector() -> None:
