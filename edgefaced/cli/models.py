@@ -103,14 +103,12 @@ def pull_packs(context: CliContext, names: tuple[str, ...], *, as_json: bool) ->
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--pack", help="Only this pack instead of every pack that PATH has files of.")
 @json_option
-@click.pass_context
-def import_packs(ctx: click.Context, path: Path, pack: str | None, *, as_json: bool) -> None:
+@pass_context
+def import_packs(context: CliContext, path: Path, pack: str | None, *, as_json: bool) -> None:
     """Install packs from a folder or an archive, without a network. Files are known by hash.
 
     Exit 1 where no pack is complete.
     """
-    context = ctx.find_object(CliContext)
-    assert context is not None  # noqa: S101 - the root group sets it
     store = store_of(context)
     with transfers() as progress:
         results = bring_in(path, pack, store, workshop_of(context), progress)
@@ -121,7 +119,7 @@ def import_packs(ctx: click.Context, path: Path, pack: str | None, *, as_json: b
     else:
         for result in results:
             stdout.print(plain(imported_line(result)))
-    ctx.exit(0 if complete else 1)
+    click.get_current_context().exit(0 if complete else 1)
 
 
 @models.command("export")
@@ -143,14 +141,12 @@ def export_pack(context: CliContext, name: str, file: Path, *, as_json: bool) ->
 @models.command("verify")
 @names_argument
 @json_option
-@click.pass_context
-def verify_packs(ctx: click.Context, names: tuple[str, ...], *, as_json: bool) -> None:
+@pass_context
+def verify_packs(context: CliContext, names: tuple[str, ...], *, as_json: bool) -> None:
     """Hash every file of packs; without a NAME, of the installed and the configured ones.
 
     Exit 1 where something is missing or damaged.
     """
-    context = ctx.find_object(CliContext)
-    assert context is not None  # noqa: S101 - the root group sets it
     store = store_of(context)
     usual = installed_packs(store.layout) | {context.settings().models.pack}
     packs = chosen(names or sorted(usual), store)
@@ -170,7 +166,7 @@ def verify_packs(ctx: click.Context, names: tuple[str, ...], *, as_json: bool) -
                 stdout.print(plain(f"{name}: {result.files} files are as they should be"))
         for name in faulty:
             note(f"to repair: edgefaced models pull {name}")
-    ctx.exit(1 if faulty else 0)
+    click.get_current_context().exit(1 if faulty else 0)
 
 
 @models.command("remove")

@@ -13,6 +13,7 @@ from edgefaced.models.bring_in import Imported
 from edgefaced.models.manifest import HttpsSource, ModelSpec, PackManifest, Source
 from edgefaced.models.preparing import Prepared
 from edgefaced.models.pull import Pulled
+from edgefaced.models.record import PreparedRecord
 from edgefaced.models.runtime import runtime_of_this_process
 from edgefaced.models.state import model_state, pack_state
 from edgefaced.models.store import ModelStore
@@ -49,27 +50,32 @@ def _model_body(spec: ModelSpec, store: ModelStore) -> dict[str, Any]:
         else {
             "onnxruntime": record.onnxruntime,
             "for_this_machine": record.made_by(store.runtime or runtime_of_this_process()),
-            "variants": [
-                v.model_dump(mode="json", include={"size", "proof"}) for v in record.variants
-            ],
+            "variants": _variants(record),
         },
     }
 
 
 def pack_table(packs: Sequence[PackManifest], store: ModelStore, configured: str) -> Table:
-    """One row a pack; the configured one bears a star."""
-    table = Table("pack", "state", "size", "commercial use", "networks", box=None, pad_edge=False)
+    """A row a pack, a star at the configured one, and below it a row for each of its networks."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("pack", no_wrap=True)
+    table.add_column("state, licence", overflow="fold")
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("commercial use", no_wrap=True)
     for pack in packs:
         body = pack_body(pack, store)
-        star = "*" if pack.name == configured else ""
-        table.add_row(
-            plain(pack.name + star),
-            plain(_state_text(body)),
-            megabytes(body["size_bytes"]),
-            "yes" if pack.commercial_use else "no",
-            plain(", ".join(spec.id for spec in pack.model)),
-        )
+        name = plain(pack.name + ("*" if pack.name == configured else ""))
+        size = megabytes(body["size_bytes"])
+        table.add_row(name, _state_text(body), size, _yes(pack.commercial_use), style="bold")
+        for spec in pack.model:
+            size = megabytes(spec.size_bytes)
+            licence = plain(spec.licence)
+            table.add_row(plain(f"  {spec.id}"), licence, size, _yes(spec.commercial_use))
     return table
+
+
+def _yes(permitted: bool) -> str:
+    return "yes" if permitted else "no"
 
 
 def _state_text(body: dict[str, Any]) -> str:
@@ -89,7 +95,7 @@ def pack_lines(pack: PackManifest, store: ModelStore) -> list[str]:
             "",
             f"{spec.role} {spec.id}",
             f"  file: {spec.file}, {spec.size_bytes} bytes, sha256 {spec.sha256}",
-            f"  licence: {spec.licence}; commercial use: {'yes' if spec.commercial_use else 'no'}",
+            f"  licence: {spec.licence}; commercial use: {_yes(spec.commercial_use)}",
             f"  input: {spec.input.name}, {shape} {spec.input.layout} {spec.input.colour_order}, "
             f"(pixel - {list(spec.input.mean)}) / {list(spec.input.std)}",
             f"  outputs: {', '.join(output.name for output in spec.output)}",
@@ -112,8 +118,9 @@ def pack_lines(pack: PackManifest, store: ModelStore) -> list[str]:
         for variant in record.variants if record else ():
             proof = variant.proof
             lines.append(
-                f"  prepared for {variant.size}x{variant.size}: cosine to the original at least "
-                f"{proof.lowest_cosine:.6f} over {proof.inputs} inputs ({proof.kind})"
+                f"  prepared for {variant.size}x{variant.size}: over {proof.inputs} inputs "
+                f"({proof.kind}) 1 - cosine to the original is at most "
+                f"{max(1 - proof.lowest_cosine, 0):.1e}"
             )
     if pack.proof:
         lines += ["", "photographs:"]
@@ -155,12 +162,15 @@ def imported_body(imported: Imported) -> dict[str, Any]:
 
 
 def prepared_body(prepared: Prepared) -> dict[str, Any]:
-    variants = prepared.record.variants
     return {
         "model": prepared.record.model,
         "anew": prepared.anew,
-        "variants": [v.model_dump(mode="json", include={"size", "proof"}) for v in variants],
+        "variants": _variants(prepared.record),
     }
+
+
+def _variants(record: PreparedRecord) -> list[dict[str, Any]]:
+    return [v.model_dump(mode="json", include={"size", "proof"}) for v in record.variants]
 
 
 def pulled_line(pulled: Pulled) -> str:
