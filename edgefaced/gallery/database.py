@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._identity = _identity(path)
+        _tighten(path)
         with translated(path):
             self.connection = _connect(path)
             try:
@@ -166,6 +168,13 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _tighten(path: Path) -> None:
+    """Mode 0600 again for a file that was restored or copied with another one."""
+    with suppress(PermissionError):  # not ours to change; SQLite says what cannot be read
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(0o600)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -123,6 +123,8 @@ def row_of(db: sqlite3.Connection, person_id: str) -> int:
 
 def id_of(db: sqlite3.Connection, protection: Protection, name_or_id: str) -> str | None:
     """Id of the person with this id or name; decrypts nothing, so it works on damaged records."""
+    if any("\ud800" <= c <= "\udfff" for c in name_or_id):
+        return None  # bytes of a command line that are no text: nobody has such a name
     found = db.execute(
         "SELECT id FROM people WHERE id = ? OR name_lookup = ?",
         (name_or_id, protection.name_lookup(name_or_id)),

@@ -9,19 +9,20 @@ microseconds, and `changes_since()`.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
-from edgefaced.errors import GalleryDamaged, ModelMismatch, Refused, UsageError
-from edgefaced.gallery import keyfile, rows
-from edgefaced.gallery.database import Database, create
+from edgefaced.errors import ModelMismatch, Refused, UsageError
+from edgefaced.gallery import rows
+from edgefaced.gallery.database import Database
+from edgefaced.gallery.lock import Lock, mark_scrub, renewed, settle_key, start, unlock
 from edgefaced.gallery.names import checked_name, checked_note
 from edgefaced.gallery.protection import Protection, damaged
 from edgefaced.gallery.records import (
@@ -44,10 +45,9 @@ OTHER_MODEL_HINT = (
 class Gallery:
     """An open gallery; one per thread, closed by the `with` that opened it."""
 
-    def __init__(self, database: Database, protection: Protection, key_file: Path) -> None:
+    def __init__(self, database: Database, lock: Lock) -> None:
         self.database = database
-        self.protection = protection
-        self.key_file = key_file
+        self._lock = lock
 
     @classmethod
     def open(cls, path: Path, key_file: Path, *, create: bool = False) -> Gallery:
@@ -59,13 +59,39 @@ class Gallery:
             start(path, key_file)
         database = Database(path)
         try:
-            protection = unlock(database, key_file)
+            with database.reading() as db:
+                lock = unlock(db, key_file)
+            if lock.from_draft:
+                settle_key(database, key_file)
+            gallery = cls(database, lock)
+            gallery.scrub(only_if_pending=True)
         except BaseException:
             database.close()
             raise
-        gallery = cls(database, protection, key_file)
-        gallery.scrub(only_if_pending=True)
         return gallery
+
+    @property
+    def protection(self) -> Protection:
+        """Seals and opens records; only inside a transaction is it sure to have today's key."""
+        return self._lock.protection
+
+    @property
+    def key_file(self) -> Path:
+        return self._lock.key_file
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent state of the gallery, with the key that fits it."""
+        with self.database.reading() as db:
+            self._lock = renewed(self._lock, db)
+            yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is committed durably or leaves nothing, with the key that fits."""
+        with self.database.writing() as db:
+            self._lock = renewed(self._lock, db)
+            yield db
 
     def close(self) -> None:
         self.database.close()
@@ -85,24 +111,24 @@ class Gallery:
 
     def people(self) -> list[Person]:
         """Everybody, by name."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             everybody = rows.people(db, self.protection)
         return sorted(everybody, key=lambda person: (person.name.casefold(), person.id))
 
     def find(self, name_or_id: str) -> Person | None:
         """The person of this name (case and width aside) or id."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             person_id = rows.id_of(db, self.protection, name_or_id)
             return None if person_id is None else rows.people(db, self.protection, person_id)[0]
 
     def id_of(self, name_or_id: str) -> str | None:
         """As `find`, but decrypts nothing: also for people whose records are damaged."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             return rows.id_of(db, self.protection, name_or_id)
 
     def name_of(self, person_id: str) -> str:
         """Raises Refused where the person is not (or no longer) enrolled."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             name = rows.name_of(db, self.protection, person_id)
         if name is None:
             raise not_enrolled(person_id)
@@ -110,7 +136,7 @@ class Gallery:
 
     def templates(self, model_id: str) -> TemplateTable:
         """Every template of the model. Raises ModelMismatch where anybody has another model's."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             refuse_other_models(db, model_id)
             revision = rows.revision(db)
             sealed = _sealed(db, model_id)
@@ -118,7 +144,7 @@ class Gallery:
 
     def templates_of(self, person_id: str, model_id: str) -> TemplateTable:
         """One person's templates of the model; none where there is no such person."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             refuse_other_models(db, model_id)
             revision = rows.revision(db)
             sealed = _sealed(db, model_id, person_id)
@@ -130,7 +156,7 @@ class Gallery:
 
     def changes_since(self, revision: int) -> Changes:
         """What was committed after a revision, by this process or another."""
-        with self.database.reading() as db:
+        with self.reading() as db:
             return rows.changes_since(db, revision)
 
     # Changing
@@ -153,7 +179,7 @@ class Gallery:
         if not templates:
             raise UsageError("an enrolment needs a template at least")
         agreed = None if consent is None else Consent(checked_note(consent), now)
-        with self.database.writing() as db:
+        with self.writing() as db:
             person_id = rows.id_of(db, self.protection, name)
             if person_id is None:
                 person_id = str(uuid.uuid4())
@@ -174,7 +200,7 @@ class Gallery:
     def rename(self, person_id: str, name: str) -> Person:
         """Gives a person another name. Raises Refused where it is in use or nobody has the id."""
         name = checked_name(name)
-        with self.database.writing() as db:
+        with self.writing() as db:
             if rows.name_of(db, self.protection, person_id) is None:
                 raise not_enrolled(person_id)
             if rows.id_of(db, self.protection, name) not in (None, person_id):
@@ -193,7 +219,7 @@ class Gallery:
         `scrubbed` is False where another process's reading kept old pages from being overwritten:
         the next `scrub()` or opening finishes that.
         """
-        with self.database.writing() as db:
+        with self.writing() as db:
             templates = pictures = 0
             for person_id in dict.fromkeys(person_ids):
                 own = "FROM templates WHERE person_id = ?"
@@ -214,7 +240,7 @@ class Gallery:
 
         False where another process is reading or the disk is full: then it stays pending.
         """
-        with self.database.reading() as db:
+        with self.reading() as db:
             pending = db.execute("SELECT value FROM meta WHERE key = 'scrub'").fetchone()
         if pending is None and only_if_pending:
             return True
@@ -222,7 +248,7 @@ class Gallery:
             return False
         if pending is not None:
             # A removal that came in the meantime has set another mark, which stays.
-            with self.database.writing() as db:
+            with self.writing() as db:
                 db.execute("DELETE FROM meta WHERE key = 'scrub' AND value = ?", pending)
         return True
 
@@ -247,39 +273,6 @@ class Gallery:
             row, person_id, _ = sealed[int(broken[0])]
             raise damaged(rows.vector_place(row, person_id, model_id))
         return TemplateTable(vectors, owners, ids, revision)
-
-
-def start(path: Path, key_file: Path) -> None:
-    """A new, empty gallery; does nothing where another process was faster."""
-    master = keyfile.read_or_create_key(key_file)
-    gallery_id = secrets.token_bytes(16)
-    protection = Protection(master, gallery_id)
-
-    def fill(db: sqlite3.Connection) -> None:
-        set_meta(db, "gallery_id", gallery_id)
-        set_meta(db, "key_check", protection.key_check())
-
-    create(path, fill)
-
-
-def unlock(database: Database, key_file: Path) -> Protection:
-    """The gallery's protection. Raises KeyMissing and KeyWrong."""
-    with database.reading() as db:
-        meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
-    if not {"gallery_id", "key_check"} <= meta.keys():
-        raise GalleryDamaged(f"{database.path} has no key check", "restore it from an export")
-    protection = Protection(keyfile.read_key(key_file), meta["gallery_id"])
-    protection.verify(meta["key_check"])
-    return protection
-
-
-def set_meta(db: sqlite3.Connection, key: str, value: bytes) -> None:
-    db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
-
-
-def mark_scrub(db: sqlite3.Connection) -> None:
-    """Remembers, in the transaction that leaves remains, that they must be overwritten."""
-    set_meta(db, "scrub", secrets.token_bytes(8))
 
 
 def refuse_other_models(db: sqlite3.Connection, model_id: str) -> None:

@@ -1,0 +1,78 @@
+"""A thorough look at a gallery: the file's structure, and every record opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from edgefaced.errors import EdgefacedError
+from edgefaced.gallery import rows
+from edgefaced.gallery.protection import Place, Protection
+from edgefaced.gallery.store import Gallery
+from edgefaced.types import Embedding
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One damaged record and whose it is; `person_id` is empty for the file's own structure."""
+
+    what: str
+    person_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What was looked at, and every fault that was found."""
+
+    people: int
+    templates: int
+    pictures: int
+    faults: tuple[Fault, ...]
+
+
+def check_gallery(gallery: Gallery) -> CheckReport:
+    """Checks every page and every record; raises GalleryDamaged where SQLite cannot go on."""
+    with gallery.reading() as db:
+        faults = list(_structure(db))
+        people, templates, pictures = (
+            db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - fixed text
+            for table in ("people", "templates", "pictures")
+        )
+        faults.extend(_records(db, gallery.protection))
+    return CheckReport(people, templates, pictures, tuple(faults))
+
+
+def _structure(db: sqlite3.Connection) -> Iterator[Fault]:
+    for (line,) in db.execute("PRAGMA integrity_check").fetchall():
+        if line != "ok":
+            yield Fault(f"database: {line}", "")
+    for table, row, parent, _ in db.execute("PRAGMA foreign_key_check").fetchall():
+        yield Fault(f"row {row} of {table} belongs to nobody in {parent}", "")
+
+
+def _records(db: sqlite3.Connection, protection: Protection) -> Iterator[Fault]:
+    for row, person_id, name, consent in db.execute(
+        "SELECT row, id, name, consent FROM people"
+    ).fetchall():
+        yield from _opened(protection, name, rows.name_place(row, person_id))
+        if consent is not None:
+            yield from _opened(protection, consent, rows.consent_place(row, person_id))
+    for row, person_id, model_id, vector, picture in db.execute(
+        "SELECT row, person_id, model_id, vector, picture FROM templates "
+        "LEFT JOIN pictures ON template = row"
+    ):
+        place = rows.vector_place(row, person_id, model_id)
+        try:
+            Embedding(rows.open_vector(protection, vector, place), model_id)
+        except EdgefacedError as error:
+            yield Fault(error.message, person_id)
+        if picture is not None:
+            yield from _opened(protection, picture, rows.picture_place(row, person_id))
+
+
+def _opened(protection: Protection, sealed: bytes, place: Place) -> Iterator[Fault]:
+    try:
+        protection.open(sealed, place)
+    except EdgefacedError as error:
+        yield Fault(error.message, place.person_id)
