@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from edgefaced.core.calibration import Knot, ScoreCalibration
+from edgefaced.core.tail import ParetoTail
 from edgefaced.errors import ManifestError
 from edgefaced.types import ColourOrder, Role
 
@@ -137,18 +139,23 @@ class TailSpec(Strict):
     scale: Annotated[float, Field(gt=0)]
     shape: float
 
+    def tail(self) -> ParetoTail:
+        return ParetoTail(self.start, self.rate, self.scale, self.shape)
+
 
 class CalibrationSpec(Strict):
     """Measured impostor scores of an embedder: false match rate at each of some scores.
 
-    `scores` ascend and `fmr` descend; above the last one `tail` speaks. `fmr_upper` is the upper
-    95 % bound of the same, from a bootstrap over identities.
+    `scores` ascend and `fmr` descend; above the last one `tail` speaks. `fmr_upper` and
+    `tail_upper` are the upper 95 % bound of the same, from a bootstrap over identities.
     """
 
     measured_on: str
     detector: Name
     identities: Annotated[int, Field(ge=2)]
     comparisons: Annotated[int, Field(ge=1000)]
+    excluded_comparisons: Annotated[int, Field(ge=0)] = 0
+    """Left out because the tail could not explain them: one person under two names, relatives."""
     scores: tuple[float, ...]
     fmr: tuple[float, ...]
     fmr_upper: tuple[float, ...]
@@ -156,14 +163,22 @@ class CalibrationSpec(Strict):
     tail_upper: TailSpec
 
     @model_validator(mode="after")
-    def _monotonic(self) -> CalibrationSpec:
+    def _is_a_calibration(self) -> CalibrationSpec:
         if not len(self.scores) == len(self.fmr) == len(self.fmr_upper) >= 2:
             raise ValueError("scores, fmr and fmr_upper need the same length, two at least")
-        if any(a >= b for a, b in zip(self.scores, self.scores[1:], strict=False)):
-            raise ValueError("scores must ascend")
-        if any(a < b for a, b in zip(self.fmr, self.fmr[1:], strict=False)):
-            raise ValueError("fmr must descend")
+        self.calibration()
         return self
+
+    def calibration(self) -> ScoreCalibration:
+        """The same as the core's value."""
+        knots = zip(self.scores, self.fmr, self.fmr_upper, strict=True)
+        return ScoreCalibration(
+            knots=tuple(Knot(*knot) for knot in knots),
+            tail=self.tail.tail(),
+            tail_upper=self.tail_upper.tail(),
+            identities=self.identities,
+            comparisons=self.comparisons,
+        )
 
 
 class ModelSpec(Strict):
