@@ -107,9 +107,8 @@ def test_a_copy_of_an_enrolled_template_is_a_duplicate() -> None:
 
 def test_the_most_different_are_kept_where_there_is_no_room_for_all() -> None:
     # Three clusters; with room for three, one of each is worth most.
-    rng = np.random.default_rng(3)
     corners = np.eye(3)[[0, 0, 0, 1, 1, 2]] + 2.0
-    vectors = unit(np.hstack([corners + 0.1 * rng.normal(size=(6, 3)), np.zeros((6, 61))]))
+    vectors = unit(np.hstack([corners, 0.3 * np.eye(6, 61)]))
     kept = spread(vectors, NOBODY, 3)
     assert sorted(np.eye(3)[[0, 0, 0, 1, 1, 2]][kept].argmax(axis=1)) == [0, 1, 2]
     result = choices(vectors, most=3)
