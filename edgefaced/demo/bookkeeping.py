@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 
 from edgefaced.core.quality import share_inside
@@ -57,8 +57,12 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Sightings by verdict; `false_accepts` is the figure that must be zero."""
+    """Sightings counted: faces that were there to be seen, and verdicts.
 
+    `false_accepts` is the figure that must be zero.
+    """
+
+    faces: int
     recognised: int
     rejected: int
     too_poor: int
@@ -66,10 +70,8 @@ class Tally:
     false_accepts: int
     no_face: int
 
-    @property
-    def faces(self) -> int:
-        """Faces that were there to be seen, counted once a frame."""
-        return self.recognised + self.rejected + self.too_poor + self.missed
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 def judge(
@@ -101,8 +103,10 @@ def judge(
 
 def tally(sightings: Iterable[Sighting]) -> Tally:
     """The sightings, counted."""
-    counts = Counter(sighting.verdict for sighting in sightings)
+    seen = list(sightings)
+    counts = Counter(sighting.verdict for sighting in seen)
     return Tally(
+        faces=sum(sighting.truth is not None for sighting in seen),
         recognised=counts[Verdict.RECOGNISED],
         rejected=counts[Verdict.REJECTED],
         too_poor=counts[Verdict.TOO_POOR],

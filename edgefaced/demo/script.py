@@ -43,7 +43,8 @@ class Part:
 class Scene:
     """`light` takes the share of the scene that has passed, 0..1.
 
-    `crowd` shows the group picture, panned from side to side, in place of the hall.
+    `crowd` shows the group picture, panned from side to side, in place of the hall; `moments` are
+    the shares of the scene that the contact sheet shows.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Scene:
     light: Lighting
     parts: tuple[Part, ...] = ()
     crowd: bool = False
+    moments: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
     @property
     def ticks(self) -> int:
@@ -126,6 +128,7 @@ SCENES = (
             Part(Role.PERSON_A, walk(36, 210, 700, 560), 0, 0.5),
             Part(Role.PERSON_B, walk(36, 210, 590, 740), 0.5, 1),
         ),
+        moments=(0.0, 0.2, 0.44, 0.5, 0.72, 0.94),
     ),
     Scene(
         "turn",
@@ -136,6 +139,7 @@ SCENES = (
             Part(Role.PERSON_A, turn(600, 180), 0, 0.5),
             Part(Role.PERSON_B, turn(690, 180), 0.5, 1),
         ),
+        moments=(0.03, 0.07, 0.19, 0.57, 0.81, 0.94),
     ),
     Scene(
         "blur",
@@ -146,6 +150,7 @@ SCENES = (
             Part(Role.PERSON_B, walk(120, 150, 560, 640), 0, 0.5),
             Part(Role.PERSON_A, walk(120, 150, 720, 640), 0.5, 1),
         ),
+        moments=(0.0, 0.12, 0.25, 0.54, 0.75, 1.0),
     ),
     Scene(
         "dusk",
@@ -163,9 +168,9 @@ SCENES = (
         4,
         day,
         (
-            Part(Role.STRANGER_1, walk(60, 90, 620, 640)),
-            Part(Role.PERSON_A, walk(90, 160, 400, 340)),
-            Part(Role.PERSON_B, walk(70, 150, 800, 950)),
+            Part(Role.STRANGER_2, walk(60, 90, 625, 640)),
+            Part(Role.PERSON_A, walk(90, 160, 330, 290)),
+            Part(Role.PERSON_B, walk(70, 150, 900, 1000)),
         ),
     ),
     Scene(
@@ -174,8 +179,8 @@ SCENES = (
         3,
         day,
         (
-            Part(Role.STRANGER_2, walk(80, 170, 760, 900)),
-            Part(Role.STRANGER_1, walk(70, 180, 560, 380)),
+            Part(Role.STRANGER_2, walk(80, 170, 840, 930)),
+            Part(Role.STRANGER_1, walk(70, 180, 480, 360)),
         ),
     ),
     Scene("crowd", "29 more strangers, in a group picture", 3, day, crowd=True),

@@ -49,18 +49,18 @@ class Cast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shot:
-    """One frame (720, 1280, 3) BGR of the sequence; `share` of its scene has passed before it."""
+    """One frame (720, 1280, 3) BGR of the sequence, the `index`-th of its scene."""
 
     scene: Scene
-    share: float
+    index: int
     seconds: float
     pixels: U8
     truths: tuple[Truth, ...]
 
 
-def shot_count(stride: int, scenes: Sequence[Scene] = SCENES) -> int:
-    """How many shots `shoot` gives."""
-    return sum(len(range(0, scene.ticks, stride)) for scene in scenes)
+def shots_of(scene: Scene, stride: int) -> int:
+    """How many shots of a scene `shoot` gives."""
+    return len(range(0, scene.ticks, stride))
 
 
 def shoot(
@@ -73,7 +73,7 @@ def shoot(
     before = 0
     for scene in scenes:
         sway = [float(rng.uniform(-SWAY_PX, SWAY_PX)) for _ in scene.parts]
-        for tick in range(0, scene.ticks, stride):
+        for index, tick in enumerate(range(0, scene.ticks, stride)):
             share = tick / scene.ticks
             if scene.crowd:
                 picture, truths = _pan(cast.crowd, share)
@@ -81,7 +81,7 @@ def shoot(
                 picture, truths = _stage(cast, hall, scene, share, sway)
             pixels = sensor.expose(picture, scene.light(share))
             seconds = (before + tick) / FRAMES_PER_SECOND
-            yield Shot(scene, share, seconds, pixels, truths)
+            yield Shot(scene, index, seconds, pixels, truths)
         before += scene.ticks
 
 
