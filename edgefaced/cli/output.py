@@ -15,6 +15,9 @@ from edgefaced.errors import EdgefacedError
 
 CONTRACT_VERSION = 1
 
+JOINERS = "\u200c\u200d"
+"""Invisible, but part of emoji and of how Persian and Indic names are written."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 stdout = Console(highlight=False, soft_wrap=True)
@@ -29,12 +32,14 @@ def json_option(command: Command) -> Command:
 def print_json(body: dict[str, Any], *, ok: bool = True) -> None:
     """The one document of a command: `contract_version`, `ok`, then the body's keys."""
     document = {"contract_version": CONTRACT_VERSION, "ok": ok, **body}
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    # Bytes of a command line that are no text become lone surrogates, in JSON "\udc80".
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def plain(value: str) -> Text:
     """Text from outside (names, paths): never markup, never control characters."""
-    return Text("".join(c if c.isprintable() else "�" for c in value))
+    return Text("".join(c if c.isprintable() or c in JOINERS else "�" for c in value))
 
 
 def note(line: str) -> None:

@@ -1,4 +1,4 @@
-"""A thorough look at a gallery: the file's structure, and every record opened."""
+"""Looking at a gallery: its figures, its file's structure, and every record opened."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgefaced.errors import EdgefacedError
-from edgefaced.gallery import rows
+from edgefaced.gallery import rows, schema
+from edgefaced.gallery.lock import get_meta
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.store import Gallery
 from edgefaced.types import Embedding
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryFigures:
+    """What a gallery holds; `templates` counts per model id."""
+
+    schema_version: int
+    revision: int
+    people: int
+    templates: dict[str, int]
+    pictures: int
+    scrub_pending: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +44,37 @@ class CheckReport:
     faults: tuple[Fault, ...]
 
 
+def figures_of(gallery: Gallery) -> GalleryFigures:
+    """Counts only: nothing is decrypted."""
+    with gallery.reading() as db:
+        models = db.execute(
+            "SELECT model_id, count(*) FROM templates GROUP BY model_id ORDER BY model_id"
+        )
+        return GalleryFigures(
+            schema_version=schema.VERSION,
+            revision=rows.revision(db),
+            people=_count(db, "people"),
+            templates=dict(models.fetchall()),
+            pictures=_count(db, "pictures"),
+            scrub_pending=get_meta(db, "scrub") is not None,
+        )
+
+
 def check_gallery(gallery: Gallery) -> CheckReport:
     """Checks every page and every record; raises GalleryDamaged where SQLite cannot go on."""
     with gallery.reading() as db:
         faults = list(_structure(db))
-        people, templates, pictures = (
-            db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - fixed text
-            for table in ("people", "templates", "pictures")
-        )
         faults.extend(_records(db, gallery.protection))
-    return CheckReport(people, templates, pictures, tuple(faults))
+        return CheckReport(
+            people=_count(db, "people"),
+            templates=_count(db, "templates"),
+            pictures=_count(db, "pictures"),
+            faults=tuple(faults),
+        )
+
+
+def _count(db: sqlite3.Connection, table: str) -> int:
+    return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 - our names
 
 
 def _structure(db: sqlite3.Connection) -> Iterator[Fault]:

@@ -22,7 +22,7 @@ import numpy as np
 from edgefaced.errors import ModelMismatch, Refused, UsageError
 from edgefaced.gallery import rows
 from edgefaced.gallery.database import Database
-from edgefaced.gallery.lock import Lock, mark_scrub, renewed, settle_key, start, unlock
+from edgefaced.gallery.lock import Lock, get_meta, mark_scrub, renewed, settle_key, start, unlock
 from edgefaced.gallery.names import checked_name, checked_note
 from edgefaced.gallery.protection import Protection, damaged
 from edgefaced.gallery.records import (
@@ -114,6 +114,11 @@ class Gallery:
         with self.reading() as db:
             everybody = rows.people(db, self.protection)
         return sorted(everybody, key=lambda person: (person.name.casefold(), person.id))
+
+    def ids(self) -> list[str]:
+        """Everybody's id, in order of enrolment; decrypts nothing."""
+        with self.reading() as db:
+            return [str(i) for (i,) in db.execute("SELECT id FROM people ORDER BY row").fetchall()]
 
     def find(self, name_or_id: str) -> Person | None:
         """The person of this name (case and width aside) or id."""
@@ -241,7 +246,7 @@ class Gallery:
         False where another process is reading or the disk is full: then it stays pending.
         """
         with self.reading() as db:
-            pending = db.execute("SELECT value FROM meta WHERE key = 'scrub'").fetchone()
+            pending = get_meta(db, "scrub")
         if pending is None and only_if_pending:
             return True
         if not self.database.rewrite():
@@ -249,7 +254,7 @@ class Gallery:
         if pending is not None:
             # A removal that came in the meantime has set another mark, which stays.
             with self.writing() as db:
-                db.execute("DELETE FROM meta WHERE key = 'scrub' AND value = ?", pending)
+                db.execute("DELETE FROM meta WHERE key = 'scrub' AND value = ?", (pending,))
         return True
 
     def _open_table(

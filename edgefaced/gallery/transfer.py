@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -64,7 +65,7 @@ class _Export(_Strict):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Arrival:
+class Arrival:
     """A person of an export file, checked as thoroughly as one who is enrolled here."""
 
     id: str
@@ -103,15 +104,19 @@ def export_gallery(gallery: Gallery, passphrase: str) -> bytes:
     return seal_file(export.model_dump_json().encode(), passphrase)
 
 
+def open_export(content: bytes, passphrase: str, where: str) -> list[Arrival]:
+    """The people of an export file, `where` naming it in errors. Raises what `open_file` raises."""
+    return _read(open_file(content, passphrase, where), where)
+
+
 def import_gallery(
-    gallery: Gallery, content: bytes, passphrase: str, where: str, conflicts: Conflicts = "refuse"
+    gallery: Gallery, arrivals: Sequence[Arrival], conflicts: Conflicts = "refuse"
 ) -> ImportReport:
     """Takes over the people of an export file in one transaction.
 
     A conflict is a name or an id that is enrolled here. Raises Refused for one unless told to
-    replace or skip, ModelMismatch for templates of another model, and what `open_file` raises.
+    replace or skip, and ModelMismatch for templates of another model.
     """
-    arrivals = _read(open_file(content, passphrase, where), where)
     with gallery.writing() as db:
         enrolled = {a.id: _enrolled_already(db, gallery, a) for a in arrivals}
         meeting = [a.name for a in arrivals if enrolled[a.id]]
@@ -124,7 +129,7 @@ def import_gallery(
             )
         coming = [a for a in arrivals if conflicts == "replace" or not enrolled[a.id]]
         # Everybody who makes room goes first: one arrival may have the name, another the id.
-        for person_id in set[str]().union(*(enrolled[a.id] for a in coming)):
+        for person_id in sorted(set[str]().union(*(enrolled[a.id] for a in coming))):
             db.execute("DELETE FROM people WHERE id = ?", (person_id,))
             rows.append_change(db, person_id, ChangeKind.REMOVED)
             mark_scrub(db)
@@ -136,7 +141,7 @@ def import_gallery(
     return ImportReport(
         added=tuple(a.name for a in coming if not enrolled[a.id]),
         replaced=tuple(a.name for a in coming if enrolled[a.id]),
-        skipped=tuple(a.name for a in arrivals if a not in coming),
+        skipped=tuple(a.name for a in arrivals if enrolled[a.id] and conflicts == "skip"),
         scrubbed=scrubbed,
     )
 
@@ -145,7 +150,7 @@ def _outgoing(consent: Consent | None) -> _Consent | None:
     return None if consent is None else _Consent(note=consent.note, at=consent.at)
 
 
-def _enrolled_already(db: sqlite3.Connection, gallery: Gallery, arrival: _Arrival) -> set[str]:
+def _enrolled_already(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> set[str]:
     """Ids of the people here who have the arrival's name or id: none, one or two."""
     found = (
         rows.id_of(db, gallery.protection, arrival.name),
@@ -154,7 +159,7 @@ def _enrolled_already(db: sqlite3.Connection, gallery: Gallery, arrival: _Arriva
     return {person_id for person_id in found if person_id is not None}
 
 
-def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: _Arrival) -> None:
+def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> None:
     protection = gallery.protection
     rows.insert_person(db, protection, arrival.id, arrival.name, arrival.enrolled_at)
     if arrival.consent is not None:
@@ -164,7 +169,7 @@ def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: _Arrival) -> None
     rows.append_change(db, arrival.id, ChangeKind.ENROLLED)
 
 
-def _read(payload: bytes, where: str) -> list[_Arrival]:
+def _read(payload: bytes, where: str) -> list[Arrival]:
     try:
         export = _Export.model_validate_json(payload)
         arrivals = [_arrival(person) for person in export.people]
@@ -180,11 +185,11 @@ def _read(payload: bytes, where: str) -> list[_Arrival]:
     return arrivals
 
 
-def _arrival(person: _Person) -> _Arrival:
+def _arrival(person: _Person) -> Arrival:
     consent = None
     if person.consent is not None:
         consent = Consent(checked_note(person.consent.note), person.consent.at.astimezone(UTC))
-    return _Arrival(
+    return Arrival(
         id=person.id,
         name=checked_name(person.name),
         enrolled_at=person.enrolled_at,
