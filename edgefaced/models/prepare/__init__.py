@@ -23,7 +23,11 @@ from edgefaced.models.prepare.contract import (
 )
 from edgefaced.models.prepare.graph import Graph, read_graph, require_onnx, write_graph
 from edgefaced.models.prepare.input_stage import add_input_stage
-from edgefaced.models.prepare.optimised import machine_fingerprint, optimise
+from edgefaced.models.prepare.optimised import (
+    keeps_blocked_layout,
+    machine_fingerprint,
+    optimise,
+)
 from edgefaced.models.prepare.proof import Proof, pictures_for, prove
 from edgefaced.models.prepare.simplify import simplify
 from edgefaced.models.prepare.sizing import fix_size
@@ -97,7 +101,7 @@ def _prepare_size(
     size: int,
     threads: int,
 ) -> PreparedVariant:
-    portable = write_graph(_rewritten(spec, original, size))
+    portable = write_graph(_rewritten(spec, original, size, blocked=keeps_blocked_layout(threads)))
     optimised = optimise(portable, threads)
     pictures = pictures_for(photographs, size)
     if exported not in (None, size):
@@ -119,12 +123,12 @@ def _prepare_size(
     return PreparedVariant(size, portable, optimised, proof)
 
 
-def _rewritten(spec: ModelSpec, original: bytes, size: int) -> Graph:
+def _rewritten(spec: ModelSpec, original: bytes, size: int, *, blocked: bool) -> Graph:
     graph = read_graph(original)
     fix_size(graph, input_shape(spec, size))
     by_name = {value.name: value for value in graph.outputs}
     graph.outputs = [by_name[output.name] for output in spec.output]
     check_prepared(graph, spec, size)
-    simplify(graph)
     add_input_stage(graph, spec)
+    simplify(graph, blocked=blocked)
     return graph

@@ -6,10 +6,13 @@ import platform
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import onnxruntime as ort
 
 from edgefaced.inference.onnx import LOG_FATAL_ONLY, PROVIDER
+from edgefaced.models.prepare.graph import OLDEST_OPSET, Graph, Node, Value, write_graph
 
+BLOCKED_DOMAIN = "com.microsoft.nchwc"
 CPU_INFO = Path("/proc/cpuinfo")
 
 # What onnxruntime's kernels ask the processor for when they choose a layout.
@@ -35,6 +38,22 @@ def fingerprint(architecture: str, cpu_info: str) -> str:
                 [architecture, *sorted({*X86_UNITS, *ARM_UNITS}.intersection(value.split()))]
             )
     return architecture
+
+
+def keeps_blocked_layout(threads: int) -> bool:
+    """Whether onnxruntime runs convolutions in a layout of channel blocks on this machine."""
+    import onnx
+
+    weight = np.ones((32, 32, 3, 3), np.float32)
+    probe = Graph(
+        opset=OLDEST_OPSET,
+        inputs=[Value("x", (1, 32, 16, 16), weight.dtype)],
+        outputs=[Value("y", (1, 32, 14, 14), weight.dtype)],
+        nodes=[Node("Conv", ["x", "w"], ["y"])],
+        constants={"w": weight},
+    )
+    optimised = onnx.load_model_from_string(optimise(write_graph(probe), threads))
+    return any(node.domain == BLOCKED_DOMAIN for node in optimised.graph.node)
 
 
 def optimise(portable: bytes, threads: int) -> bytes:
