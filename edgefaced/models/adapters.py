@@ -24,13 +24,20 @@ class SystemTrust(HTTPAdapter):
         return super().proxy_manager_for(proxy, ssl_context=ssl.create_default_context(), **kwargs)
 
 
-class Unverified(HTTPAdapter):
-    """For the hosts that pip is told to trust whatever their certificate."""
+class Decided(HTTPAdapter):
+    """What pip is told to trust: a file of certificates, or a host whatever its certificate.
+
+    requests would let an environment variable win over it.
+    """
+
+    def __init__(self, verify: str | bool) -> None:
+        super().__init__()
+        self._verify = verify
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the person has decided, in pip's configuration
-            return super().send(request, *args, **{**kwargs, "verify": False})
+            warnings.simplefilter("ignore")  # of an unverified host: the person has decided
+            return super().send(request, *args, **{**kwargs, "verify": self._verify})
 
 
 class IndexLogin(AuthBase):

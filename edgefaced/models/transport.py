@@ -60,7 +60,7 @@ def open_transport(
     try:
         import requests
 
-        from edgefaced.models.adapters import IndexLogin, SystemTrust, Unverified
+        from edgefaced.models.adapters import Decided, IndexLogin, SystemTrust
     except ModuleNotFoundError as error:
         raise DependencyMissing(
             f"pulling models needs {error.name}", "pip install 'edgefaced[models]'"
@@ -71,13 +71,13 @@ def open_transport(
         if config.cert is None:
             session.mount("https://", SystemTrust())
         else:
-            session.verify = str(config.cert)
+            session.mount("https://", Decided(str(config.cert)))
         if config.client_cert is not None:
             session.cert = str(config.client_cert)
         for host in config.trusted_hosts:
-            session.mount(f"https://{host}/", Unverified())
+            session.mount(f"https://{host}/", Decided(verify=False))
             if ":" not in host:
-                session.mount(f"https://{host}:", Unverified())
+                session.mount(f"https://{host}:", Decided(verify=False))
         if config.proxy is not None:
             # requests would let the proxies of the environment win over these.
             session.trust_env = False
