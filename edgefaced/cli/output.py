@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -47,8 +47,8 @@ def note(line: str) -> None:
     stderr.print(plain(line))
 
 
-def fail(error: EdgefacedError, *, as_json: bool) -> int:
-    """Says an error in one line (or one JSON document) and returns its exit code."""
+def fail(error: EdgefacedError, *, as_json: bool, body: Mapping[str, Any] | None = None) -> int:
+    """Says an error in one line (or one JSON document, with `body`) and returns its exit code."""
     if as_json:
         fault = {
             "code": error.code,
@@ -56,7 +56,7 @@ def fail(error: EdgefacedError, *, as_json: bool) -> int:
             "hint": error.hint,
             "retryable": error.retryable,
         }
-        print_json({"error": fault}, ok=False)
+        print_json({"error": fault, **(body or {})}, ok=False)
     else:
         stderr.print(Text("edgefaced: ") + plain(str(error).replace("\n", " ")))
     return error.exit_code
