@@ -155,13 +155,18 @@ def assign(table: F64, gate: float) -> list[tuple[int, int]]:
 
 
 class Tracker:
-    """Keeps the tracks of one camera; `update` is its only verb and does no input or output."""
+    """Keeps the tracks of one camera: foresee where they will be, update with what was seen."""
 
     def __init__(self, limits: TrackingLimits | None = None) -> None:
         self._limits = limits or TrackingLimits()
         self._tracks: tuple[Track, ...] = ()
         self._time: float | None = None
         self._ids = count(1)
+
+    def foresee(self, now: float) -> tuple[Track, ...]:
+        """The tracks as they are expected at `now`; changes nothing."""
+        seconds = 0.0 if self._time is None else max(now - self._time, 0.0)
+        return tuple(self._ahead(track, seconds) for track in self._tracks)
 
     def update(self, detections: Sequence[FaceDetection], now: float) -> TrackingResult:
         """Takes what was found at `now` (monotonic seconds) and says who is there.
@@ -170,9 +175,8 @@ class Tracker:
         stands still or runs backwards predicts nothing and forgets nobody.
         """
         limits = self._limits
-        seconds = max(now - self._time, 0.0) if self._time is not None else 0.0
+        predicted = self.foresee(now)
         self._time = now
-        predicted = [self._ahead(track, seconds) for track in self._tracks]
         pairs = assign(distances(predicted, detections), limits.gate)
         column_of = dict(pairs)
         seen: list[Track] = []

@@ -68,6 +68,16 @@ def test_prediction_goes_on_where_the_face_was_going() -> None:
     assert hidden.tracks[0].unseen_for(35 * FRAME) == pytest.approx(6 * FRAME)
 
 
+def test_foreseeing_changes_nothing() -> None:
+    tracker = Tracker()
+    assert tracker.foresee(1.0) == ()
+    for frame in range(10):
+        tracker.update([face(100 + 10 * frame)], frame * FRAME)
+    ahead = tracker.foresee(12 * FRAME)
+    assert ahead[0].box.centre[0] == pytest.approx(220, abs=8)
+    assert tracker.foresee(9 * FRAME)[0].box.centre[0] == pytest.approx(190, abs=8)
+
+
 def test_a_stranger_far_away_is_a_new_track() -> None:
     tracker = Tracker()
     tracker.update([face(100)], 0)

@@ -1,0 +1,92 @@
+"""Where to look in a frame: all of it now and then, closely around the known faces in between.
+
+Looking closely costs a quarter of a whole look and sees a face larger. A face that is not found
+where it should be brings a whole look with the next frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgefaced.core.nms import suppress
+from edgefaced.core.region import crop, shifted, square_around
+from edgefaced.core.tracking import Track, Tracker, TrackingResult
+from edgefaced.protocols import Detector
+from edgefaced.types import FaceDetection, Frame
+
+REGION_SIDES = 2.2
+"""Side of the region in face sides: room for the face to move between two looks."""
+
+SAME_FACE_IOU = 0.4
+
+CLOSE_LOOKS_PER_WHOLE = 4
+"""So many close looks cost as much as a whole one, and then a whole one sees more."""
+
+
+class Watcher:
+    """Detects and tracks; used by one thread."""
+
+    def __init__(
+        self, whole: Detector, close: Detector | None, tracker: Tracker | None = None
+    ) -> None:
+        """Without a `close` detector every look is a whole one."""
+        self._whole = whole
+        self._close = close
+        self._tracker = tracker or Tracker()
+        self._tracks: tuple[Track, ...] = ()
+        self._since_whole = 0
+        self._missed = True
+        self.whole_looks = 0
+        self.close_looks = 0
+
+    @property
+    def watching(self) -> bool:
+        """Whether there is a face to follow."""
+        return bool(self._tracks)
+
+    def watch(self, frame: Frame, *, key_frame_interval: int, now: float) -> TrackingResult:
+        """Looks at a frame and says who is there; `now` in monotonic seconds."""
+        self._since_whole += 1
+        if self._wants_whole(key_frame_interval):
+            detections = self._whole.detect(frame)
+            self.whole_looks += 1
+            self._since_whole = 0
+        else:
+            detections = self._look_closely(frame, self._tracker.foresee(now))
+        result = self._tracker.update(detections, now)
+        self._tracks = result.tracks
+        self._missed = len(result.seen) < len(result.tracks)
+        return result
+
+    def _wants_whole(self, key_frame_interval: int) -> bool:
+        return (
+            self._close is None
+            or self._missed
+            or not self._tracks
+            or len(self._tracks) >= CLOSE_LOOKS_PER_WHOLE
+            or self._since_whole >= key_frame_interval
+        )
+
+    def _look_closely(self, frame: Frame, tracks: Sequence[Track]) -> list[FaceDetection]:
+        found: list[FaceDetection] = []
+        for track in tracks:
+            part = crop(frame, square_around(track.box, REGION_SIDES))
+            if part is None or self._close is None:
+                continue
+            region, left, top = part
+            found += [shifted(d, left, top) for d in self._close.detect(region)]
+            self.close_looks += 1
+        return without_doubles(found)
+
+
+def without_doubles(detections: Sequence[FaceDetection]) -> list[FaceDetection]:
+    """Detections of overlapping regions, each face once, best first."""
+    if len(detections) < 2:
+        return list(detections)
+    boxes = np.array(
+        [[d.box.left, d.box.top, d.box.right, d.box.bottom] for d in detections], np.float32
+    )
+    scores = np.array([d.score for d in detections], np.float32)
+    return [detections[i] for i in suppress(boxes, scores, SAME_FACE_IOU)]

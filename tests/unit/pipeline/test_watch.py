@@ -1,0 +1,112 @@
+"""Whole looks when needed, close looks otherwise, and the same faces found either way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from edgefaced.pipeline.watch import Watcher, without_doubles
+from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
+
+FRAME_SECONDS = 1 / 30
+
+
+class Marks:
+    """A detector that finds the bright squares of a frame, however it is cropped."""
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[int, int]] = []
+        self.blind = False
+
+    def detect(self, frame: Frame) -> list[FaceDetection]:
+        self.frames.append((frame.width, frame.height))
+        found: list[FaceDetection] = []
+        if self.blind:
+            return found
+        for value in (200, 220, 240):
+            rows, columns = np.nonzero(frame.pixels[..., 0] == value)
+            if rows.size >= 800:
+                box = Box(columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+                found.append(FaceDetection(box, np.zeros((5, 2), np.float32), value / 255))
+        return found
+
+
+def frame(*places: tuple[int, int]) -> Frame:
+    pixels = np.zeros((480, 640, 3), np.uint8)
+    for value, (x, y) in zip((200, 220, 240), places, strict=False):
+        pixels[y : y + 40, x : x + 40] = value
+    return Frame(0, 0, pixels, PixelFormat.BGR)
+
+
+def test_between_whole_looks_only_the_face_is_looked_at() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    ids = set()
+    for i in range(40):
+        result = watcher.watch(
+            frame((100 + 4 * i, 200)), key_frame_interval=10, now=i * FRAME_SECONDS
+        )
+        ids |= {t.id for t in result.tracks}
+        assert result.seen[0].box.left == pytest.approx(100 + 4 * i)
+    assert ids == {1}
+    assert (watcher.whole_looks, watcher.close_looks) == (4, 36)
+    assert len(whole.frames) == 4
+    assert all(width <= 92 for width, _ in close.frames)
+
+
+def test_a_missed_face_brings_a_whole_look_with_the_next_frame() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    watcher.watch(frame((100, 200)), key_frame_interval=10, now=0)
+    jumped = frame((500, 100))
+    assert watcher.watch(jumped, key_frame_interval=10, now=0.03).seen == ()
+    assert watcher.watching
+    result = watcher.watch(jumped, key_frame_interval=10, now=0.06)
+    assert [t.id for t in result.seen] == [2]
+    assert watcher.whole_looks == 2
+
+
+def test_nobody_in_view_is_a_whole_look_every_time() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    for i in range(5):
+        watcher.watch(frame(), key_frame_interval=10, now=i * FRAME_SECONDS)
+    assert not watcher.watching
+    assert (watcher.whole_looks, watcher.close_looks) == (5, 0)
+
+
+def test_faces_in_each_others_regions_are_each_found_once() -> None:
+    watcher = Watcher(Marks(), Marks())
+    for i in range(6):
+        result = watcher.watch(
+            frame((100, 200), (150, 200), (400, 50)), key_frame_interval=10, now=i * FRAME_SECONDS
+        )
+        assert len(result.seen) == 3
+    assert {t.id for t in result.tracks} == {1, 2, 3}
+
+
+def test_without_a_close_detector_every_look_is_whole() -> None:
+    whole = Marks()
+    watcher = Watcher(whole, None)
+    for i in range(4):
+        watcher.watch(frame((100, 200)), key_frame_interval=10, now=i * FRAME_SECONDS)
+    assert len(whole.frames) == 4
+
+
+def test_a_face_that_walks_out_of_the_frame_leaves() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    left: list[int] = []
+    for i in range(60):
+        place = ((540 + 20 * i, 200),) if i < 5 else ()
+        result = watcher.watch(frame(*place), key_frame_interval=10, now=i * FRAME_SECONDS)
+        left += [t.id for t in result.left]
+    assert left == [1]
+    assert not watcher.watching
+
+
+def test_no_doubles_of_one() -> None:
+    one = FaceDetection(Box(0, 0, 10, 10), np.zeros((5, 2), np.float32), 0.5)
+    better = FaceDetection(Box(1, 0, 11, 10), np.zeros((5, 2), np.float32), 0.9)
+    assert without_doubles([one, better]) == [better]
+    assert without_doubles([one]) == [one]
