@@ -1,0 +1,91 @@
+"""What leaves the process: events with an id, a time and what happened. No name, no vector."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+from edgefaced.types import Decision
+
+BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMade:
+    """One face was judged. Times are monotonic nanoseconds."""
+
+    track_id: int
+    decision: Decision
+    captured_ns: int
+    decided_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaceLeft:
+    """A face has left; `decision` is the last one, None where it was never judged."""
+
+    track_id: int
+    decision: Decision | None
+    seconds_in_view: float
+
+
+@dataclass(frozen=True, slots=True)
+class PaceChanged:
+    """The thermal governor took a step; `celsius` is None where a sensor cannot be read."""
+
+    band: str
+    cause: str
+    celsius: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CameraChanged:
+    """The camera came up or went away, and why."""
+
+    up: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something an installer must know: a full disk, a slow sink, a configuration not taken."""
+
+    where: str
+    detail: str
+
+
+Happening = DecisionMade | FaceLeft | PaceChanged | CameraChanged | Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A happening with an id that sorts by time and is never used twice (UUID version 7)."""
+
+    happening: Happening
+    camera: str
+    id: str = field(default_factory=lambda: str(uuid7()))
+    utc: datetime = field(default_factory=lambda: datetime.now(UTC))
+    monotonic_ns: int = field(default_factory=time.monotonic_ns)
+    boot_id: str = field(default_factory=lambda: read_boot_id())
+
+
+def uuid7(now_ms: int | None = None, randomness: bytes | None = None) -> UUID:
+    """A UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits."""
+    milliseconds = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    noise = int.from_bytes(os.urandom(10) if randomness is None else randomness, "big")
+    value = (milliseconds & (1 << 48) - 1) << 80
+    value |= 0x7 << 76 | (noise >> 62 & 0xFFF) << 64
+    value |= 0b10 << 62 | (noise & (1 << 62) - 1)
+    return UUID(int=value)
+
+
+def read_boot_id(path: Path = BOOT_ID_FILE) -> str:
+    """The kernel's id of this boot, with which monotonic times can be compared; "" if unknown."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

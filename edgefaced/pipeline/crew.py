@@ -1,0 +1,92 @@
+"""Threads that live and die together: one failure stops all, and stopping has a deadline."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+class Heartbeat:
+    """Progress of one stage: it moves only when the stage really went round its loop."""
+
+    def __init__(self) -> None:
+        self.beats = 0
+        self.last_ns = time.monotonic_ns()
+
+    def beat(self) -> None:
+        self.beats += 1
+        self.last_ns = time.monotonic_ns()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The first error of a stage, with its trace for the log."""
+
+    stage: str
+    error: Exception
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """A thread that did not stop in time, and where it hangs."""
+
+    stage: str
+    stack: str
+
+
+Body = Callable[[Heartbeat], None]
+
+
+class Crew:
+    """Runs stage bodies in threads of their own.
+
+    A body loops until `stop` is set and beats once a round. However it ends, its `finish` is
+    called, which closes its input and its output so that its neighbours end too.
+    """
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.heartbeats: dict[str, Heartbeat] = {}
+        self.failures: list[Failure] = []
+        self._threads: list[threading.Thread] = []
+
+    def add(self, stage: str, body: Body, finish: Callable[[], None]) -> None:
+        """Adds a stage; nothing runs before `start`."""
+        heartbeat = Heartbeat()
+        self.heartbeats[stage] = heartbeat
+
+        def run() -> None:
+            try:
+                body(heartbeat)
+            except Exception as error:  # noqa: BLE001 - the one stage wrapper: all ends here
+                self.failures.append(Failure(stage, error, traceback.format_exc()))
+            finally:
+                self.stop.set()
+                finish()
+
+        # Daemonic, so that a thread that hangs in a driver cannot keep a dying process alive.
+        self._threads.append(threading.Thread(target=run, name=stage, daemon=True))
+
+    def start(self) -> None:
+        """Starts every stage, in the order in which they were added."""
+        for thread in self._threads:
+            thread.start()
+
+    def join(self, deadline_seconds: float) -> list[Straggler]:
+        """Stops every stage and waits; those that still run after the deadline, with stacks."""
+        self.stop.set()
+        end = time.monotonic() + deadline_seconds
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(end - time.monotonic(), 0.0))
+        frames = sys._current_frames()
+        return [
+            Straggler(thread.name, "".join(traceback.format_stack(frames[thread.ident])))
+            for thread in self._threads
+            if thread.is_alive() and thread.ident in frames
+        ]

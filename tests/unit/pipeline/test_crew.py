@@ -1,0 +1,67 @@
+"""One failure stops all; stopping has a deadline; who hangs is named with a stack."""
+
+from __future__ import annotations
+
+import threading
+
+from edgefaced.pipeline.crew import Crew, Heartbeat
+
+
+def looping(crew: Crew) -> None:
+    def body(heartbeat: Heartbeat) -> None:
+        while not crew.stop.wait(0.001):
+            heartbeat.beat()
+
+    crew.add(f"loop {len(crew.heartbeats)}", body, lambda: None)
+
+
+def test_a_stop_ends_every_stage() -> None:
+    crew = Crew()
+    finished: list[str] = []
+    looping(crew)
+    looping(crew)
+    crew.add("third", lambda beat: beat.beat(), lambda: finished.append("third"))
+    crew.start()
+    assert crew.join(60) == []
+    assert finished == ["third"]
+    assert crew.failures == []
+    assert crew.heartbeats["third"].beats == 1
+
+
+def test_one_failure_stops_all_and_is_kept_with_its_trace() -> None:
+    crew = Crew()
+    looping(crew)
+
+    def fails(heartbeat: Heartbeat) -> None:
+        raise ValueError("broken on purpose")
+
+    finished = threading.Event()
+    crew.add("failing", fails, finished.set)
+    crew.start()
+    assert crew.stop.wait(60)
+    assert crew.join(60) == []
+    assert finished.is_set()
+    assert [f.stage for f in crew.failures] == ["failing"]
+    assert "broken on purpose" in crew.failures[0].trace
+
+
+def test_a_stage_that_hangs_is_named_with_its_stack() -> None:
+    crew = Crew()
+    release = threading.Event()
+
+    def hangs_here(heartbeat: Heartbeat) -> None:
+        release.wait(60)
+
+    crew.add("hanging", hangs_here, lambda: None)
+    crew.start()
+    stragglers = crew.join(0.05)
+    assert [s.stage for s in stragglers] == ["hanging"]
+    assert "hangs_here" in stragglers[0].stack
+    release.set()
+    assert crew.join(60) == []
+
+
+def test_a_crew_that_never_started_has_nobody_to_wait_for() -> None:
+    crew = Crew()
+    looping(crew)
+    assert crew.join(0) == []
