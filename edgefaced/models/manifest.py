@@ -6,7 +6,6 @@ here, and loading refuses a network that differs.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -271,12 +270,14 @@ class PackManifest(Strict):
 
 def first_fault(error: ValidationError) -> str:
     """One line for the first fault pydantic found: key path, value, what is allowed."""
-    fault = error.errors()[0]
+    # A misspelled key is both unknown and missing: the first of the two explains the second.
+    fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    said = "unknown key" if fault["type"] == "extra_forbidden" else fault["msg"]
     path = ".".join(str(part) for part in fault["loc"]) or "(top level)"
     shown = "" if isinstance(fault["input"], dict | list | tuple) else f" = {fault['input']!r}"
     more = error.error_count() - 1
     rest = f"; {more} more" if more else ""
-    return f"{path}{shown}: {re.sub(r'^Value error, ', '', fault['msg'])}{rest}"
+    return f"{path}{shown}: {said.removeprefix('Value error, ')}{rest}"
 
 
 def read_manifest(path: Path) -> PackManifest:
