@@ -19,7 +19,9 @@ def read_key(path: Path) -> bytes:
     Raises KeyMissing, KeyWrong for another size, GalleryError for an open mode, StorageError.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            key = file.read(KEY_BYTES + 1)
     except FileNotFoundError:
         raise KeyMissing(
             f"the gallery's key {path} is missing",
@@ -27,15 +29,11 @@ def read_key(path: Path) -> bytes:
         ) from None
     except OSError as error:
         raise StorageError(f"the gallery's key {path}: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        # systemd grants a credential to the unit's user by an ACL, whose mask shows as group bits.
-        if mode & (0o007 if path.name == CREDENTIAL else 0o077):
-            raise GalleryError(
-                f"the gallery's key {path} is open to others (mode {mode:04o})",
-                f"chmod 600 {path}",
-            )
-        key = file.read(KEY_BYTES + 1)
+    # systemd grants a credential to the unit's user by an ACL, whose mask shows as group bits.
+    if mode & (0o007 if path.name == CREDENTIAL else 0o077):
+        raise GalleryError(
+            f"the gallery's key {path} is open to others (mode {mode:04o})", f"chmod 600 {path}"
+        )
     if len(key) != KEY_BYTES:
         size = f"{len(key)} bytes" if len(key) < KEY_BYTES else f"more than {KEY_BYTES} bytes"
         raise KeyWrong(f"the gallery's key {path} has {size}, not {KEY_BYTES}")
