@@ -27,7 +27,7 @@ COMMANDS = {
     "verify": "edgefaced.cli.identify:verify",
     "identify": "edgefaced.cli.identify:identify",
     "evaluate": "edgefaced.cli.evaluate:evaluate",
-    "calibrate": "edgefaced.cli.evaluate:calibrate",
+    "calibrate": "edgefaced.cli.calibrate:calibrate",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",
