@@ -48,6 +48,10 @@ class Detector(Protocol):
         """Faces in frame coordinates, highest score first."""
         ...
 
+    def bytes_copied(self, frame: Frame) -> int:
+        """Bytes written between the frame's memory and the network's input for one `detect`."""
+        ...
+
 
 class Embedder(Protocol):
     """Turns aligned faces into embeddings of one model."""
@@ -75,4 +79,15 @@ class GalleryIndex(Protocol):
 
     def search(self, probe: Embedding) -> Match | None:
         """Best person and runner-up, or None for an empty gallery. Raises ModelMismatch."""
+        ...
+
+
+class LiveGalleryIndex(GalleryIndex, Protocol):
+    """An index that follows what other processes do to the gallery."""
+
+    def refresh(self) -> bool:
+        """Takes over what was committed since; True where anything changed.
+
+        Raises GalleryBusy, GalleryDamaged or ModelMismatch.
+        """
         ...

@@ -36,10 +36,22 @@ def draw(canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder) -> None:
     else:
         # Chroma has half the rows and columns, so both are made even and cut off again.
         luma, chroma = _resized(frame, width + width % 2, height + height % 2)
-        colour = cv2.cvtColorTwoPlane(luma, chroma, FROM_NV12[order])
-        np.copyto(target, colour[:height, :width])
+        if luma.shape == (height, width):
+            cv2.cvtColorTwoPlane(luma, chroma, FROM_NV12[order], dst=target)
+        else:
+            colour = cv2.cvtColorTwoPlane(luma, chroma, FROM_NV12[order])
+            np.copyto(target, colour[:height, :width])
     canvas[height:] = 0
     canvas[:height, width:] = 0
+
+
+def bytes_drawn(pixel_format: PixelFormat, box: Letterbox) -> int:
+    """Bytes that `draw` writes for one frame, the small planes between included, padding aside."""
+    pixels = box.fitted_width * box.fitted_height
+    if pixel_format in PACKED:
+        return 3 * pixels
+    # Halves: luma 2, chroma 1 (YUYV: both lumas and chroma at once, and again in order), colour 6.
+    return (15 if pixel_format is PixelFormat.YUYV else 9) * pixels // 2
 
 
 def cut_face(frame: Frame, landmarks: F32, order: ColourOrder) -> U8:

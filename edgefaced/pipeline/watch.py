@@ -40,6 +40,7 @@ class Watcher:
         self._missed = True
         self.whole_looks = 0
         self.close_looks = 0
+        self.bytes_copied = 0
 
     @property
     def watching(self) -> bool:
@@ -51,6 +52,7 @@ class Watcher:
         self._since_whole += 1
         if self._wants_whole(key_frame_interval):
             detections = self._whole.detect(frame)
+            self.bytes_copied += self._whole.bytes_copied(frame)
             self.whole_looks += 1
             self._since_whole = 0
         else:
@@ -78,6 +80,7 @@ class Watcher:
             region, left, top = part
             found += [shifted(d, left, top) for d in self._close.detect(region)]
             self.close_looks += 1
+            self.bytes_copied += self._close.bytes_copied(region)
         return without_doubles(found)
 
 

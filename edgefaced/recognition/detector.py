@@ -6,7 +6,7 @@ import numpy as np
 
 from edgefaced.core.candidates import Candidates, faces_of, join
 from edgefaced.core.letterbox import Letterbox, fit
-from edgefaced.core.sampling import draw
+from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet
 from edgefaced.errors import ModelContractError
@@ -80,6 +80,11 @@ class NetworkDetector:
         """Faces in frame coordinates, highest score first."""
         box = self.feed(frame)
         return self.read(box, self.infer())
+
+    def bytes_copied(self, frame: Frame) -> int:
+        """Bytes written between the frame's memory and the network's input for one `detect`."""
+        box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        return bytes_drawn(frame.pixel_format, box)
 
     def feed(self, frame: Frame) -> Letterbox:
         """Draws the frame into the network's input: the one pass over the frame's pixels."""

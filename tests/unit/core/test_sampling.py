@@ -8,7 +8,7 @@ import pytest
 
 from edgefaced.core.align import TEMPLATE
 from edgefaced.core.letterbox import fit
-from edgefaced.core.sampling import cut_face, draw
+from edgefaced.core.sampling import bytes_drawn, cut_face, draw
 from edgefaced.types import U8, ColourOrder, Frame, PixelFormat
 
 FORMATS = list(PixelFormat)
@@ -162,3 +162,9 @@ def test_camera_memory_is_only_read(pixel_format: PixelFormat) -> None:
     cut_face(frame, (TEMPLATE + 40).astype(np.float32), ColourOrder.RGB)
     for plane, was in zip(planes, before, strict=True):
         np.testing.assert_array_equal(plane, was)
+
+
+@pytest.mark.parametrize("pixel_format", [f for f in FORMATS if f is not PixelFormat.YUYV])
+def test_no_more_is_written_than_the_inputs_own_size(pixel_format: PixelFormat) -> None:
+    assert bytes_drawn(pixel_format, fit(1280, 720, 320, 320)) <= 320 * 320 * 3
+    assert bytes_drawn(PixelFormat.YUYV, fit(1280, 720, 320, 320)) == 320 * 180 * 15 // 2

@@ -30,6 +30,9 @@ class Marks:
                 found.append(FaceDetection(box, np.zeros((5, 2), np.float32), value / 255))
         return found
 
+    def bytes_copied(self, frame: Frame) -> int:
+        return 1
+
 
 def frame(*places: tuple[int, int]) -> Frame:
     pixels = np.zeros((480, 640, 3), np.uint8)
@@ -51,6 +54,7 @@ def test_between_whole_looks_only_the_face_is_looked_at() -> None:
     assert ids == {1}
     assert (watcher.whole_looks, watcher.close_looks) == (4, 36)
     assert len(whole.frames) == 4
+    assert watcher.bytes_copied == 40
     assert all(width <= 92 for width, _ in close.frames)
 
 

@@ -1,0 +1,78 @@
+"""What the pipeline counts and times. Each figure has one writer; readers take snapshots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgefaced.types import F64
+
+BUCKETS_SECONDS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1)
+"""Upper edges of the histograms: fine where the promise lies (1 to 100 ms)."""
+
+RECENT = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timing:
+    """A snapshot: seconds throughout; `cumulative` counts per bucket edge; None before any."""
+
+    count: int
+    total: float
+    cumulative: tuple[int, ...]
+    median: float | None
+    p95: float | None
+
+
+class Stopwatch:
+    """Durations of one stage: a histogram since the start and the last 512 for percentiles."""
+
+    def __init__(self) -> None:
+        self._recent: F64 = np.zeros(RECENT)
+        self._counts = [0] * (len(BUCKETS_SECONDS) + 1)
+        self._count = 0
+        self._total = 0.0
+
+    def record(self, seconds: float) -> None:
+        self._recent[self._count % RECENT] = seconds
+        self._counts[int(np.searchsorted(BUCKETS_SECONDS, seconds))] += 1
+        self._count += 1
+        self._total += seconds
+
+    def snapshot(self) -> Timing:
+        count = self._count
+        recent = self._recent[: min(count, RECENT)].copy()
+        median, p95 = np.percentile(recent, [50, 95]) if count else (None, None)
+        return Timing(
+            count=count,
+            total=self._total,
+            cumulative=tuple(np.cumsum(self._counts).tolist()),
+            median=None if median is None else float(median),
+            p95=None if p95 is None else float(p95),
+        )
+
+
+STAGES = ("feed", "detect", "decode", "align", "embed", "match", "capture_to_decision")
+
+
+@dataclass(slots=True)
+class Figures:
+    """All of a running pipeline. Counters only grow."""
+
+    frames: Counter[str] = field(default_factory=Counter)
+    """captured, looked-at; and frames not looked at, by reason: stride, rest, idle, displaced."""
+    looks: Counter[str] = field(default_factory=Counter)
+    """whole, close."""
+    decisions: Counter[str] = field(default_factory=Counter)
+    """By outcome."""
+    embeddings: int = 0
+    bytes_copied: int = 0
+    batches_displaced: int = 0
+    camera_up: bool = False
+    camera_restarts: int = 0
+    tracks: int = 0
+    stages: dict[str, Stopwatch] = field(
+        default_factory=lambda: {stage: Stopwatch() for stage in STAGES}
+    )

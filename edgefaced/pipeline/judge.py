@@ -1,0 +1,125 @@
+"""The recognising stage: faces in, events out. Gallery and embedder belong to its thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from edgefaced.core.policy import DecisionPolicy, Evidence
+from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.errors import EmbeddingError, GalleryBusy
+from edgefaced.events import DecisionMade, FaceLeft, Happening, Trouble
+from edgefaced.pipeline.crew import Heartbeat
+from edgefaced.pipeline.faces import FaceBatch, SeenFace
+from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.handoff import Closed, LatestSlot
+from edgefaced.protocols import Embedder, LiveGalleryIndex
+from edgefaced.types import Liveness, Match
+
+TAKE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the stage recognises with; opened, used and closed by its thread."""
+
+    embedder: Embedder
+    index: LiveGalleryIndex
+    threshold: Callable[[int], float]
+    """Threshold for a gallery of so many templates."""
+
+
+class Judge:
+    """Body of the stage."""
+
+    def __init__(
+        self,
+        batches: LatestSlot[FaceBatch],
+        announce: Callable[[Happening], None],
+        open_knowledge: Callable[[], AbstractContextManager[Knowledge]],
+        *,
+        policy: DecisionPolicy,
+        limits: QualityLimits,
+        figures: Figures,
+        stop: threading.Event,
+    ) -> None:
+        self._batches = batches
+        self._announce = announce
+        self._open_knowledge = open_knowledge
+        self._policy = policy
+        self._limits = limits
+        self._figures = figures
+        self._stop = stop
+        self._busy = False
+
+    def run(self, heartbeat: Heartbeat) -> None:
+        """Until `stop` or the end of the batches."""
+        with self._open_knowledge() as knowledge:
+            while not self._stop.is_set():
+                heartbeat.beat()
+                try:
+                    batch = self._batches.take(TAKE_SECONDS)
+                except Closed:
+                    return
+                self._catch_up(knowledge)
+                if batch is not None:
+                    for happening in self._judge(knowledge, batch):
+                        self._announce(happening)
+
+    def finish(self) -> None:
+        """Closes the input; batches hold nothing that must be released."""
+        self._batches.close()
+
+    def _catch_up(self, knowledge: Knowledge) -> None:
+        """Takes over changes of the gallery; a busy one is tried again with the next batch."""
+        try:
+            knowledge.index.refresh()
+        except GalleryBusy as error:
+            if not self._busy:
+                self._announce(Trouble("gallery", error.message))
+            self._busy = True
+        else:
+            self._busy = False
+
+    def _judge(self, knowledge: Knowledge, batch: FaceBatch) -> Iterator[Happening]:
+        threshold = knowledge.threshold(knowledge.index.size)
+        now = batch.captured_ns / 1e9
+        for face in batch.faces:
+            if not self._policy.wants(face.track.id, now):
+                continue
+            evidence = self._evidence(knowledge, face)
+            decision = self._policy.observe(face.track.id, evidence, threshold=threshold, now=now)
+            if decision is not None:
+                decided_ns = time.monotonic_ns()
+                self._figures.decisions[decision.outcome] += 1
+                self._figures.stages["capture_to_decision"].record(
+                    max(decided_ns - batch.captured_ns, 0) / 1e9
+                )
+                yield DecisionMade(face.track.id, decision, batch.captured_ns, decided_ns)
+        for track in batch.left:
+            last = self._policy.leave(track.id)
+            yield FaceLeft(track.id, last, max(track.seen - track.born, 0.0))
+
+    def _evidence(self, knowledge: Knowledge, face: SeenFace) -> Evidence:
+        faults = quality_faults(face.quality, self._limits)
+        if faults:
+            return Evidence(None, faults, Liveness.NOT_CHECKED)
+        try:
+            match = self._match(knowledge, face)
+        except EmbeddingError:
+            # An odd embedding is doubt: it counts as a picture too poor to judge, and is seen.
+            return Evidence(None, ("odd embedding",), Liveness.NOT_CHECKED)
+        return Evidence(match, (), Liveness.NOT_CHECKED)
+
+    def _match(self, knowledge: Knowledge, face: SeenFace) -> Match | None:
+        started = time.perf_counter()
+        embedding = knowledge.embedder.embed(face.aligned)
+        embedded = time.perf_counter()
+        match = knowledge.index.search(embedding)
+        self._figures.stages["embed"].record(embedded - started)
+        self._figures.stages["match"].record(time.perf_counter() - embedded)
+        self._figures.embeddings += 1
+        return match
