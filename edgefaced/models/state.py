@@ -58,7 +58,8 @@ def installed_packs(layout: Layout) -> set[str]:
 
 
 def mark_installed(layout: Layout, name: str) -> None:
-    write_whole(layout.installed / f"{name}.json", json.dumps({"pack": name}).encode() + b"\n")
+    if name not in installed_packs(layout):
+        write_whole(layout.installed / f"{name}.json", json.dumps({"pack": name}).encode() + b"\n")
 
 
 def unmark_installed(layout: Layout, name: str) -> None:
