@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefaced.types import AlignedFace, ColourOrder, Embedding, FaceDetection, Frame, Match
+from edgefaced.events import Event
+from edgefaced.types import (
+    AlignedFace,
+    ColourOrder,
+    Embedding,
+    FaceDetection,
+    Frame,
+    Match,
+    PixelFormat,
+)
 
 Tensor = NDArray[Any]
 
@@ -90,4 +100,155 @@ class LiveGalleryIndex(GalleryIndex, Protocol):
 
         Raises GalleryBusy, GalleryDamaged or ModelMismatch.
         """
+        ...
+
+
+class EventSink(Protocol):
+    """Where events go; used and closed by the thread that delivers to it."""
+
+    def emit(self, event: Event) -> None:
+        """Takes one event. Raises OSError or EdgefacedError; the event is then tried again."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class FrameLease(Protocol):
+    """A frame on loan from a camera. Whoever takes it last releases it, exactly once.
+
+    Leaving its `with` block releases it. Raises LeaseError for a second release and for reading
+    a frame afterwards: by then the memory may hold another one.
+    """
+
+    @property
+    def frame(self) -> Frame:
+        """At full resolution, for cutting faces."""
+        ...
+
+    @property
+    def small(self) -> Frame:
+        """The same moment and field of view for detection; `frame` itself with one stream only."""
+        ...
+
+    @property
+    def dma_fd(self) -> int | None:
+        """Descriptor of the DMA-BUF that holds `frame`; the camera's, valid inside the lease."""
+        ...
+
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes the CPU wrote to make this frame: 0 where it is read in place."""
+        ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> FrameLease: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CameraWish:
+    """What the configuration asks of a camera; None leaves the choice to it.
+
+    `pixel_format` is the name of a PixelFormat or "MJPEG".
+    """
+
+    width: int | None = None
+    height: int | None = None
+    frames_per_second: float | None = None
+    pixel_format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CameraDescription:
+    """What a camera really gives, and what was asked of it.
+
+    `native` is the format on the wire ("MJPEG" is decoded to BGR frames); `frames_per_second` is
+    None where the driver does not say; `dma` whether leases have a DMA-BUF.
+    """
+
+    name: str
+    device: str
+    width: int
+    height: int
+    pixel_format: PixelFormat
+    native: str
+    frames_per_second: float | None
+    buffers: int
+    dma: bool
+    wish: CameraWish
+
+    def differences(self) -> tuple[str, ...]:
+        """What was asked and not given, in words for a log."""
+        wish, found = self.wish, []
+        if (wish.width or self.width, wish.height or self.height) != (self.width, self.height):
+            asked = f"{wish.width or 'any'}x{wish.height or 'any'}"
+            found.append(f"{asked} asked, {self.width}x{self.height} given")
+        if wish.pixel_format not in (None, self.native):
+            found.append(f"{wish.pixel_format} asked, {self.native} given")
+        given = self.frames_per_second
+        if wish.frames_per_second is not None:
+            if given is None:
+                found.append(f"{wish.frames_per_second:g} frames a second asked, none promised")
+            elif abs(given - wish.frames_per_second) > 0.05 * wish.frames_per_second:
+                found.append(f"{wish.frames_per_second:g} frames a second asked, {given:g} given")
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CameraCounts:
+    """Frames since the camera was opened; the counts only grow.
+
+    `lent` were handed out; `missed` came while no buffer was free; `overtaken` were replaced by a
+    newer one before anybody asked; `damaged` were marked by the driver, cut off or undecodable.
+    """
+
+    lent: int = 0
+    missed: int = 0
+    overtaken: int = 0
+    damaged: int = 0
+
+
+class Camera(Protocol):
+    """An open camera. One thread calls `next` and `close`; any may release leases."""
+
+    @property
+    def description(self) -> CameraDescription: ...
+
+    @property
+    def counts(self) -> CameraCounts: ...
+
+    def next(self, timeout: float) -> FrameLease | None:
+        """The newest frame not handed out yet, or None where none comes within `timeout` seconds.
+
+        None as well while every buffer is on loan. `frame.captured_ns` is the monotonic time at
+        which the frame happened, `frame.sequence` grows and has gaps where frames were lost.
+        Raises CameraLost for a camera that is gone, CameraEnded after the last frame of a replay
+        (again at each further call), CameraError otherwise.
+        """
+        ...
+
+    def close(self) -> None:
+        """Gives the device back; closing twice is allowed.
+
+        Leases still out are taken back, and reported as LeaseError once everything is closed;
+        their frames stay readable memory, with whatever is in it.
+        """
+        ...
+
+    def __enter__(self) -> Camera: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Closes; a lease still out is not reported over another error."""
         ...

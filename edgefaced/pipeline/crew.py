@@ -46,7 +46,8 @@ class Crew:
     """Runs stage bodies in threads of their own.
 
     A body loops until `stop` is set and beats once a round. However it ends, its `finish` is
-    called, which closes its input and its output so that its neighbours end too.
+    called, which closes its input and its output, so that the end runs through all stages: in
+    order where a replay is over, at once after a failure.
     """
 
     def __init__(self) -> None:
@@ -65,8 +66,8 @@ class Crew:
                 body(heartbeat)
             except Exception as error:  # noqa: BLE001 - the one stage wrapper: all ends here
                 self.failures.append(Failure(stage, error, traceback.format_exc()))
-            finally:
                 self.stop.set()
+            finally:
                 finish()
 
         # Daemonic, so that a thread that hangs in a driver cannot keep a dying process alive.
@@ -76,6 +77,10 @@ class Crew:
         """Starts every stage, in the order in which they were added."""
         for thread in self._threads:
             thread.start()
+
+    def working(self) -> bool:
+        """Whether any stage still runs."""
+        return any(thread.is_alive() for thread in self._threads)
 
     def join(self, deadline_seconds: float) -> list[Straggler]:
         """Stops every stage and waits; those that still run after the deadline, with stacks."""

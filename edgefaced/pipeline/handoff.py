@@ -20,24 +20,28 @@ class LatestSlot(Generic[Item]):
     here, one is being read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lossless: bool = False) -> None:
+        """`lossless` makes `put` wait for the place to be empty: for replays, which have time."""
         self._changed = threading.Condition()
+        self._lossless = lossless
         self._item: Item | None = None
         self._closed = False
         self.displaced = 0
         """Items that were never taken because a newer one came; for metrics."""
 
     def put(self, item: Item) -> Item | None:
-        """Never blocks. Returns what must now be released: what it displaced, or, once closed,
-        the item itself.
+        """Never blocks unless lossless. Returns what must now be released: what it displaced, or,
+        once closed, the item itself.
         """
         with self._changed:
+            if self._lossless:
+                self._changed.wait_for(lambda: self._item is None or self._closed)
             if self._closed:
                 return item
             displaced, self._item = self._item, item
             if displaced is not None:
                 self.displaced += 1
-            self._changed.notify()
+            self._changed.notify_all()
             return displaced
 
     def take(self, timeout: float) -> Item | None:
@@ -46,6 +50,13 @@ class LatestSlot(Generic[Item]):
             self._changed.wait_for(lambda: self._item is not None or self._closed, timeout)
             if self._item is None and self._closed:
                 raise Closed
+            item, self._item = self._item, None
+            self._changed.notify_all()
+            return item
+
+    def withdraw(self) -> Item | None:
+        """Takes back an item that nobody has taken yet, without waiting."""
+        with self._changed:
             item, self._item = self._item, None
             return item
 

@@ -22,7 +22,9 @@ def test_a_stop_ends_every_stage() -> None:
     looping(crew)
     crew.add("third", lambda beat: beat.beat(), lambda: finished.append("third"))
     crew.start()
+    assert crew.working()
     assert crew.join(60) == []
+    assert not crew.working()
     assert finished == ["third"]
     assert crew.failures == []
     assert crew.heartbeats["third"].beats == 1

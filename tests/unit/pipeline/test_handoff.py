@@ -78,6 +78,32 @@ def test_under_load_no_item_is_lost_or_seen_twice() -> None:
     assert taken == sorted(taken)
 
 
+def test_a_lossless_slot_waits_for_its_place_and_for_nothing_once_closed() -> None:
+    slot: LatestSlot[int] = LatestSlot(lossless=True)
+    answers: list[int | None] = []
+
+    def produce() -> None:
+        answers.extend(slot.put(number) for number in range(500))
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    taken = [slot.take(60) for _ in range(400)]
+    assert taken == list(range(400))
+    last = slot.close()
+    producer.join(60)
+    assert answers[:400] == [None] * 400
+    assert sum(answer is None for answer in answers[400:]) == (last is not None)
+    assert slot.displaced == 0
+
+
+def test_what_nobody_took_can_be_withdrawn() -> None:
+    slot: LatestSlot[int] = LatestSlot()
+    slot.put(1)
+    assert slot.withdraw() == 1
+    assert slot.withdraw() is None
+    assert slot.take(0) is None
+
+
 def test_an_outbox_drops_the_oldest_and_counts_it() -> None:
     outbox: Outbox[int] = Outbox(2)
     assert [outbox.put(n) for n in range(4)] == [None, None, 0, 1]

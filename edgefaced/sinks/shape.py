@@ -1,0 +1,55 @@
+"""An event as a JSON document, in the shape that consumers of face events already read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, PaceChanged, Trouble
+from edgefaced.types import Decision
+
+
+def document(event: Event, name: str | None = None) -> dict[str, Any]:
+    """Plain JSON values. `name` is the person's, where the reader may know it."""
+    body: dict[str, Any] = {
+        "event_id": event.id,
+        "camera": event.camera,
+        "timestamp": round(event.utc.timestamp(), 3),
+        "monotonic_ns": event.monotonic_ns,
+        "boot_id": event.boot_id,
+    }
+    match event.happening:
+        case DecisionMade(track_id, decision, captured_ns, decided_ns):
+            body |= {"type": "face", "track": track_id, **_decision(decision, name)}
+            body["latency_ms"] = round((decided_ns - captured_ns) / 1e6, 1)
+        case FaceLeft(track_id, last, seconds):
+            body |= {"type": "left", "track": track_id, "seconds": round(seconds, 2)}
+            if last is not None:
+                body |= _decision(last, name)
+        case PaceChanged(band, cause, celsius):
+            body |= {"type": "pace", "band": band, "cause": cause, "celsius": celsius}
+        case CameraChanged(up, detail):
+            body |= {"type": "camera", "up": up, "detail": detail}
+        case Trouble(where, detail):
+            body |= {"type": "trouble", "where": where, "detail": detail}
+    return body
+
+
+def person_of(event: Event) -> str | None:
+    """The id of the person an event is about, if any."""
+    match event.happening:
+        case DecisionMade(_, decision, _, _) | FaceLeft(_, Decision() as decision, _):
+            return decision.person_id
+        case _:
+            return None
+
+
+def _decision(decision: Decision, name: str | None) -> dict[str, Any]:
+    return {
+        "id": decision.person_id,
+        "name": name,
+        "outcome": decision.outcome.value,
+        "score": None if decision.score is None else round(decision.score, 4),
+        "threshold": round(decision.threshold, 4),
+        "liveness": decision.liveness.value,
+        "reason": decision.reason,
+    }
