@@ -21,6 +21,11 @@
     |- EmbeddingError          7       NaN, zero, wrong size: never a match
     |- DependencyMissing       8       an optional package is needed for this
     |- StorageError            9       a folder cannot be written, the disk is full
+    |- CameraError            10       a camera cannot be used as asked
+    |  |- CameraBusy                   another process has the camera (retryable)
+    |  |- CameraLost                   the camera is not there, or not there any more (retryable)
+    |  |- CameraEnded                  a replay has shown its last frame
+    |  |- LeaseError                   a frame was released twice or never, or read afterwards
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
 
 The number is the exit code of the command line; subclasses share their parent's.
@@ -175,6 +180,39 @@ class StorageError(EdgefacedError):
 
     exit_code = 9
     code = "storage"
+
+
+class CameraError(EdgefacedError):
+    """A camera cannot be used as asked."""
+
+    exit_code = 10
+    code = "camera"
+
+
+class CameraBusy(CameraError):
+    """Another process has the camera."""
+
+    code = "camera-busy"
+    retryable = True
+
+
+class CameraLost(CameraError):
+    """The camera is not there, or not there any more."""
+
+    code = "camera-lost"
+    retryable = True
+
+
+class CameraEnded(CameraError):
+    """A replay that does not loop has shown its last frame."""
+
+    code = "camera-ended"
+
+
+class LeaseError(CameraError):
+    """A frame was released twice, read after its release, or never released."""
+
+    code = "camera-lease"
 
 
 class Refused(EdgefacedError):

@@ -18,6 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "protocols": VALUES,
     "config": VALUES | {"core"},
     "core": VALUES,
+    "camera": VALUES | {"protocols", "config", "pictures"},
     "inference": VALUES | {"protocols"},
     "models": VALUES | {"config", "core"},
     "recognition": VALUES | {"protocols", "config", "core", "inference", "models"},

@@ -1,0 +1,134 @@
+"""Lending frames: who has one, and that it comes back exactly once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from edgefaced.errors import LeaseError
+from edgefaced.protocols import FrameLease
+from edgefaced.types import Frame
+
+__all__ = ["FrameLease", "LeaseBook"]
+
+
+class LeaseBook:
+    """What a camera has lent and not got back; any thread may return a lease."""
+
+    def __init__(self, camera: str) -> None:
+        self._camera = camera
+        self._changed = threading.Condition()
+        self._out: set[_Loan] = set()
+        self._closed = False
+
+    @property
+    def outstanding(self) -> int:
+        """Leases that nobody has released yet."""
+        with self._changed:
+            return len(self._out)
+
+    def lend(
+        self,
+        frame: Frame,
+        give_back: Callable[[], None],
+        *,
+        small: Frame | None = None,
+        dma_fd: int | None = None,
+        copied_bytes: int = 0,
+    ) -> FrameLease:
+        """A lease of `frame`; `give_back` is called once, by its release or by `close`.
+
+        `give_back` runs under the book's lock, so that it never meets a closed device.
+        """
+        loan = _Loan(self, frame, small or frame, dma_fd, copied_bytes, give_back)
+        with self._changed:
+            if self._closed:
+                raise LeaseError(f"{self._camera}: lends nothing once it is closed")
+            self._out.add(loan)
+        return loan
+
+    def wait_below(self, limit: int, timeout: float) -> bool:
+        """Whether fewer than `limit` leases are out, now or within `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._out) < limit, timeout)
+
+    def close(self) -> int:
+        """Takes back what is still out and says how many that were; the second time, none."""
+        with self._changed:
+            left, self._out = self._out, set()
+            self._closed = True
+            for loan in left:
+                loan.give_back()
+            return len(left)
+
+    def settle(self, loan: _Loan) -> None:
+        """For the lease itself: notes its return. Raises LeaseError for a second one."""
+        with self._changed:
+            if loan.returned:
+                raise LeaseError(
+                    f"{self._camera}: frame {loan.sequence} was released twice",
+                    "a lease is released once, by whoever took it last",
+                )
+            loan.returned = True
+            if loan in self._out:  # else the camera was closed, and took it back itself
+                self._out.remove(loan)
+                self._changed.notify_all()
+                loan.give_back()
+
+
+class _Loan:
+    """One frame on loan."""
+
+    __slots__ = ("_book", "_frame", "_small", "copied_bytes", "dma_fd", "give_back", "returned")
+
+    def __init__(
+        self,
+        book: LeaseBook,
+        frame: Frame,
+        small: Frame,
+        dma_fd: int | None,
+        copied_bytes: int,
+        give_back: Callable[[], None],
+    ) -> None:
+        self._book = book
+        self._frame = frame
+        self._small = small
+        self.dma_fd = dma_fd
+        self.copied_bytes = copied_bytes
+        self.give_back = give_back
+        self.returned = False
+
+    @property
+    def sequence(self) -> int:
+        return self._frame.sequence
+
+    @property
+    def frame(self) -> Frame:
+        return self._readable(self._frame)
+
+    @property
+    def small(self) -> Frame:
+        return self._readable(self._small)
+
+    def release(self) -> None:
+        self._book.settle(self)
+
+    def __enter__(self) -> FrameLease:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def _readable(self, frame: Frame) -> Frame:
+        if self.returned:
+            raise LeaseError(
+                f"frame {frame.sequence} was released, its memory may hold another one by now",
+                "keep the lease for as long as the frame is read",
+            )
+        return frame
