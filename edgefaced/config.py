@@ -27,6 +27,32 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class CameraSection(Section):
+    """Where frames come from."""
+
+    kind: Literal["v4l2", "picamera2", "replay"] = "v4l2"
+    device: Annotated[str, Field(min_length=1)] | None = None
+    """v4l2: a node, a name of /dev/v4l/by-id or by-path, or a part of the camera's label;
+    picamera2: a part of the camera's id or model. Absent: the first camera."""
+    width_px: Annotated[int, Field(ge=64, le=8192, multiple_of=2)] | None = None
+    """Absent: 1280; a replay's own."""
+    height_px: Annotated[int, Field(ge=64, le=8192, multiple_of=2)] | None = None
+    """Absent: 720; a replay's own."""
+    frames_per_second: Annotated[float, Field(gt=0, le=240)] = 30.0
+    """A replayed video has its own."""
+    pixel_format: Literal["NV12", "I420", "YUYV", "RGB", "BGR", "MJPEG"] | None = None
+    """Absent: what the camera has that needs least work."""
+    buffers: Annotated[int, Field(ge=4, le=32)] = 4
+    """Three frames are on their way at most; the camera writes into the others."""
+    replay_paths: tuple[Path, ...] = ()
+    """Pictures, folders of pictures and videos, one after another."""
+    replay_pace: Literal["real", "fast"] = "real"
+    """"real": late readers lose frames; "fast": every frame comes, as soon as it is asked for."""
+    replay_loop: bool = False
+    replay_picture_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    """How long a picture is shown; 0 shows it for one frame."""
+
+
 class ModelsSection(Section):
     """Which networks."""
 
@@ -91,6 +117,7 @@ class GallerySection(Section):
 class Settings(Section):
     """The whole configuration."""
 
+    camera: CameraSection = CameraSection()
     models: ModelsSection = ModelsSection()
     inference: InferenceSection = InferenceSection()
     detection: DetectionSection = DetectionSection()
