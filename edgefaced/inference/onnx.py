@@ -49,7 +49,7 @@ class OnnxBackend:
             )
         except ONNXRUNTIME_ERRORS as error:
             raise ModelError(
-                f"onnxruntime {ort.__version__} cannot load the network: {first_line(error)}",
+                f"onnxruntime {ort.__version__} cannot load the network: {one_line(error)}",
                 "run: edgefaced models verify",
             ) from error
         self._inputs = tuple(_spec(arg) for arg in self._session.get_inputs())
@@ -71,14 +71,14 @@ class OnnxBackend:
         try:
             result: Sequence[Tensor] = self._session.run(self._names, dict(feeds))
         except ONNXRUNTIME_ERRORS as error:
-            raise ModelError(f"the network failed: {first_line(error)}") from error
+            raise ModelError(f"the network failed: {one_line(error)}") from error
         return result
 
     def close(self) -> None:
         self._session = None
 
 
-def first_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """What onnxruntime said, without its prefix and source positions, in one line."""
     said = " ".join(str(error).split())
     return said.removeprefix("[ONNXRuntimeError] : ")[:300]

@@ -28,7 +28,7 @@ from edgefaced.models.prepare.optimised import (
     machine_fingerprint,
     optimise,
 )
-from edgefaced.models.prepare.proof import Proof, pictures_for, prove
+from edgefaced.models.prepare.proof import Candidate, Proof, prove
 from edgefaced.models.prepare.simplify import simplify
 from edgefaced.models.prepare.sizing import fix_size
 from edgefaced.types import U8
@@ -80,50 +80,29 @@ def prepare_model(
     check_original(graph, spec)
     exported = exported_size(graph, spec)
     sizes = sizes_of(spec)
+
+    def variant(size: int) -> PreparedVariant:
+        portable = write_graph(_rewritten(spec, original, size, keeps_blocked_layout(threads)))
+        optimised = optimise(portable, threads)
+        candidates = [Candidate(portable, optimise=True), Candidate(optimised, optimise=False)]
+        # A file of one size is proven as it is at that size, and at another one against itself
+        # with nothing changed but the size.
+        held_against = original if exported in (None, size) else _resized(spec, original, size)
+        proof = prove(spec, held_against, candidates, photographs, size, threads)
+        return PreparedVariant(size, portable, optimised, proof)
+
     if exported is not None and exported not in sizes:
-        _prepare_size(spec, original, exported, photographs, exported, threads)  # for its proof
+        variant(exported)
     return PreparedModel(
         spec_sha256=spec.sha256,
         prepare_version=PREPARE_VERSION,
         onnxruntime=ort.__version__,
         machine=machine_fingerprint(),
-        variants=tuple(
-            _prepare_size(spec, original, exported, photographs, size, threads) for size in sizes
-        ),
+        variants=tuple(variant(size) for size in sizes),
     )
 
 
-def _prepare_size(
-    spec: ModelSpec,
-    original: bytes,
-    exported: int | None,
-    photographs: Sequence[U8],
-    size: int,
-    threads: int,
-) -> PreparedVariant:
-    portable = write_graph(_rewritten(spec, original, size, blocked=keeps_blocked_layout(threads)))
-    optimised = optimise(portable, threads)
-    pictures = pictures_for(photographs, size)
-    if exported not in (None, size):
-        # The file itself runs at one size only, where it is proven as well; at another one it is
-        # held against itself with nothing changed but the sizes.
-        sized = read_graph(original)
-        fix_size(sized, input_shape(spec, size))
-        original = write_graph(sized)
-    results = [
-        prove(spec, original, portable, pictures, threads, optimise=True),
-        prove(spec, original, optimised, pictures, threads, optimise=False),
-    ]
-    proof = Proof(
-        kind="photographs" if photographs else "pattern",
-        inputs=len(pictures),
-        lowest_cosine=min(cosine for cosine, _ in results),
-        largest_difference=max(difference for _, difference in results),
-    )
-    return PreparedVariant(size, portable, optimised, proof)
-
-
-def _rewritten(spec: ModelSpec, original: bytes, size: int, *, blocked: bool) -> Graph:
+def _rewritten(spec: ModelSpec, original: bytes, size: int, blocked: bool) -> Graph:
     graph = read_graph(original)
     fix_size(graph, input_shape(spec, size))
     by_name = {value.name: value for value in graph.outputs}
@@ -132,3 +111,9 @@ def _rewritten(spec: ModelSpec, original: bytes, size: int, *, blocked: bool) ->
     add_input_stage(graph, spec)
     simplify(graph, blocked=blocked)
     return graph
+
+
+def _resized(spec: ModelSpec, original: bytes, size: int) -> bytes:
+    graph = read_graph(original)
+    fix_size(graph, input_shape(spec, size))
+    return write_graph(graph)

@@ -6,41 +6,62 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgefaced.models.prepare.graph import Graph, Node
+from edgefaced.models.prepare.graph import Graph, Node, Shapes
 from edgefaced.types import F64
 
-
-IMAGE_RANK = 4
+BATCHNORM_EPSILON = 1e-5
+"""ONNX's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """x -> scale x + shift for each channel (a vector, or one number for all)."""
+    """x -> scale x + shift for each channel (axis 1): vectors, or one number for all."""
 
     scale: F64
     shift: F64
 
 
-def affine_of(node: Node, graph: Graph, axis_rank: int) -> Affine | None:
-    """What a node does, where that is one scale and shift per channel of a tensor of this rank."""
+def fold_backward(graph: Graph, shapes: Shapes) -> None:
+    """BatchNormalization and arithmetic with constants go into the layer that they follow."""
+    while _fold_one_backward(graph, shapes):
+        pass
+
+
+def fold_scale_forward(graph: Graph, shapes: Shapes) -> None:
+    """A scale before convolutions goes into their weights.
+
+    A shift cannot: the convolution's padding is zero after the shift, not before.
+    """
+    for node in [*graph.nodes]:
+        if node.op != "Mul" or node.outputs[0] in graph.output_names():
+            continue
+        readers = graph.users().get(node.outputs[0], [])
+        affine = affine_of(node, graph, shapes)
+        if affine is None or not readers or not all(_takes_scale(r, graph) for r in readers):
+            continue
+        for reader in readers:
+            weight = graph.constants[reader.inputs[1]]
+            scale = affine.scale.reshape((1, -1) + (1,) * (weight.ndim - 2))
+            reader.inputs[1] = graph.add_constant("weight", (weight * scale).astype(np.float32))
+        graph.redirect(node.outputs[0], _source(node, graph))
+        graph.remove(node)
+
+
+def affine_of(node: Node, graph: Graph, shapes: Shapes) -> Affine | None:
+    """What a node does, where that is one scale and one shift for each channel."""
     if node.op == "BatchNormalization":
-        if node.attributes.get("training_mode", 0) or not all(
-            name in graph.constants for name in node.inputs[1:5]
-        ):
-            return None
-        gamma, beta, mean, variance = (
-            graph.constants[name].astype(np.float64) for name in node.inputs[1:5]
-        )
-        scale = gamma / np.sqrt(variance + node.attributes.get("epsilon", 1e-5))
-        return Affine(scale, beta - mean * scale)
-    if node.op not in ("Add", "Sub", "Mul", "Div") or len(node.inputs) != 2:
+        return _batch_normalization(node, graph)
+    if node.op not in ("Add", "Sub", "Mul", "Div"):
         return None
     side = next((i for i, name in enumerate(node.inputs) if name in graph.constants), None)
     if side is None or (side == 0 and node.op == "Div"):
         return None
     value = graph.constants[node.inputs[side]]
-    shape = (1,) * (axis_rank - value.ndim) + value.shape
-    if len(shape) != axis_rank or any(s != 1 for i, s in enumerate(shape) if i != 1):
+    result = shapes[node.outputs[0]]
+    if shapes[_source(node, graph)] != result or value.size not in (1, result[1]):
+        return None
+    shape = (1,) * (len(result) - value.ndim) + value.shape
+    if any(s != 1 for axis, s in enumerate(shape) if axis != 1):
         return None
     number = value.astype(np.float64).reshape(-1)
     one, nought = np.ones_like(number), np.zeros_like(number)
@@ -57,31 +78,20 @@ def affine_of(node: Node, graph: Graph, axis_rank: int) -> Affine | None:
             return Affine(one / number, nought)
 
 
-def fold_backward(graph: Graph) -> None:
-    """BatchNormalization and arithmetic with constants go into the layer that they follow."""
-    while _fold_one_backward(graph):
-        pass
+def _batch_normalization(node: Node, graph: Graph) -> Affine | None:
+    if node.attributes.get("training_mode", 0):
+        return None
+    if not all(name in graph.constants for name in node.inputs[1:]):
+        return None
+    gamma, beta, mean, variance = (
+        graph.constants[name].astype(np.float64) for name in node.inputs[1:]
+    )
+    scale = gamma / np.sqrt(variance + node.attributes.get("epsilon", BATCHNORM_EPSILON))
+    return Affine(scale, beta - mean * scale)
 
 
-def fold_scale_forward(graph: Graph) -> None:
-    """A scale before convolutions goes into their weights.
-
-    A shift cannot: the convolution's padding is zero after the shift, not before.
-    """
-    for node in [*graph.nodes]:
-        if node.op != "Mul" or node.outputs[0] in graph.output_names():
-            continue
-        readers = graph.users().get(node.outputs[0], [])
-        affine = affine_of(node, graph, IMAGE_RANK)
-        if affine is None or not readers or not all(_takes_scale(r, graph) for r in readers):
-            continue
-        source = next(name for name in node.inputs if name not in graph.constants)
-        for reader in readers:
-            weight = graph.constants[reader.inputs[1]]
-            scale = affine.scale.reshape((1, -1) + (1,) * (weight.ndim - 2))
-            reader.inputs[1] = graph.add_constant("weight", (weight * scale).astype(np.float32))
-        graph.redirect(node.outputs[0], source)
-        graph.remove(node)
+def _source(node: Node, graph: Graph) -> str:
+    return next(name for name in node.inputs if name not in graph.constants)
 
 
 def _takes_scale(node: Node, graph: Graph) -> bool:
@@ -92,55 +102,53 @@ def _takes_scale(node: Node, graph: Graph) -> bool:
     )
 
 
-def _fold_one_backward(graph: Graph) -> bool:
-    producers, users, kept = graph.producers(), graph.users(), graph.output_names()
+def _fold_one_backward(graph: Graph, shapes: Shapes) -> bool:
+    makers, users, kept = graph.producers(), graph.users(), graph.output_names()
     for node in graph.nodes:
-        source = next((n for n in node.inputs if n not in graph.constants), "")
-        maker = producers.get(source)
+        affine = affine_of(node, graph, shapes)
+        if affine is None:
+            continue
+        source = _source(node, graph)
+        maker = makers.get(source)
         if maker is None or len(users[source]) != 1 or source in kept:
             continue
-        rank = _rank_of_result(maker, graph)
-        if rank == 0:
-            continue
-        affine = affine_of(node, graph, rank)
-        if affine is not None and _absorb(maker, affine, graph):
-            maker.outputs = [*node.outputs[:1]]
+        if _takes_affine(maker, graph, shapes):
+            _absorb(maker, affine, graph)
+            maker.outputs = [node.outputs[0]]
             graph.remove(node)
             return True
     return False
 
 
-def _rank_of_result(node: Node, graph: Graph) -> int:
-    if len(node.inputs) < 2 or node.inputs[1] not in graph.constants:
-        return 0
-    if node.op == "Conv":
-        return int(graph.constants[node.inputs[1]].ndim)
-    return 2 if node.op in ("Gemm", "MatMul") and graph.constants[node.inputs[1]].ndim == 2 else 0
-
-
-def _absorb(node: Node, affine: Affine, graph: Graph) -> bool:
-    weight = graph.constants[node.inputs[1]].astype(np.float64)
-    attributes = node.attributes
-    bias: F64 | float = 0.0
-    if len(node.inputs) > 2 and node.inputs[2]:
-        if node.inputs[2] not in graph.constants:
-            return False
-        bias = graph.constants[node.inputs[2]].astype(np.float64) * attributes.get("beta", 1.0)
-    by_rows = node.op == "Conv" or bool(attributes.get("transB", 0))
-    channels = weight.shape[0 if by_rows else 1]
-    if np.ndim(bias) > 1 or affine.scale.size not in (1, channels):
+def _takes_affine(node: Node, graph: Graph, shapes: Shapes) -> bool:
+    """A layer with constant weights and a bias, if any, that is one vector."""
+    if node.op not in ("Conv", "Gemm", "MatMul") or len(shapes[node.inputs[0]]) < 2:
         return False
+    if node.op == "MatMul" and len(shapes[node.inputs[0]]) != 2:
+        return False
+    if not all(name in graph.constants for name in node.inputs[1:]):
+        return False
+    return all(graph.constants[name].ndim == 1 for name in node.inputs[2:])
+
+
+def _absorb(node: Node, affine: Affine, graph: Graph) -> None:
+    """Weights and bias of a layer that does what it did and the scale and shift after it."""
+    weight = graph.constants[node.inputs[1]].astype(np.float64)
+    by_rows = node.op == "Conv" or bool(node.attributes.get("transB", 0))
+    channels = weight.shape[0 if by_rows else 1]
     scale = np.broadcast_to(affine.scale, (channels,))
     along = scale.reshape((-1,) + (1,) * (weight.ndim - 1)) if by_rows else scale
-    weight = weight * along * attributes.get("alpha", 1.0)
-    bias = np.broadcast_to(bias * scale + affine.shift, (channels,))
+    bias = np.zeros(1)
+    if len(node.inputs) > 2:
+        bias = graph.constants[node.inputs[2]].astype(np.float64)
+    weight = weight * along * node.attributes.get("alpha", 1.0)
+    bias = bias * node.attributes.get("beta", 1.0) * scale + affine.shift
     if node.op == "MatMul":
         node.op = "Gemm"
     if node.op == "Gemm":
-        node.attributes = {k: v for k, v in attributes.items() if k.startswith("trans")}
+        node.attributes = {k: v for k, v in node.attributes.items() if k.startswith("trans")}
     node.inputs = [
         node.inputs[0],
         graph.add_constant("weight", weight.astype(np.float32)),
-        graph.add_constant("bias", bias.astype(np.float32)),
+        graph.add_constant("bias", np.broadcast_to(bias, (channels,)).astype(np.float32)),
     ]
-    return True

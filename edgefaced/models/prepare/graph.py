@@ -6,6 +6,7 @@ stored as, attributes are Python values, and only reading and writing need the `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ from edgefaced.errors import DependencyMissing, ModelContractError
 
 if TYPE_CHECKING:
     import onnx
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""Shape of each tensor, by name."""
 
 FREE = -1
 OLDEST_OPSET = 11
@@ -124,8 +128,7 @@ def read_graph(data: bytes) -> Graph:
     _refuse_unknown(model)
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     if opset < OLDEST_OPSET:
-        model = onnx.version_converter.convert_version(model, OLDEST_OPSET)
-        opset = OLDEST_OPSET
+        model, opset = _raised(model), OLDEST_OPSET
     constants = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
     nodes: list[Node] = []
     for proto in model.graph.node:
@@ -218,6 +221,19 @@ def _refuse_unknown(model: onnx.ModelProto) -> None:
                 f"operator {node.op_type!r} holds a graph of its own",
                 "export the network without loops and branches",
             )
+
+
+def _raised(model: onnx.ModelProto) -> onnx.ModelProto:
+    from onnx import version_converter
+
+    try:
+        return version_converter.convert_version(model, OLDEST_OPSET)
+    except (RuntimeError, version_converter.ConvertError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise ModelContractError(
+            f"the network's old operators cannot be raised to opset {OLDEST_OPSET}: {why}",
+            f"export it with opset {OLDEST_OPSET} or later",
+        ) from error
 
 
 def _constant(attributes: dict[str, Any]) -> NDArray[Any]:

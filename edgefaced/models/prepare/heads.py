@@ -10,14 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgefaced.models.prepare.graph import Graph, Node
+from edgefaced.models.prepare.graph import Graph, Node, Shapes
 
 BLOCK = 16
 CHANNELS_LAST = (0, 2, 3, 1)
 SPLIT_TAKES_INPUT = 13
 """From this opset on the sizes of a Split are an input, before an attribute."""
-
-Shapes = dict[str, tuple[int, ...]]
 
 
 def merge_heads(graph: Graph, shapes: Shapes) -> None:
@@ -47,9 +45,9 @@ def channels_last(graph: Graph, shapes: Shapes) -> None:
             reader.op == "Reshape" and 0 not in graph.constants.get(reader.inputs[1], [0])
             for reader in users[node.outputs[0]]
         )
-        if len(shape) == len(CHANNELS_LAST) and shape[0] == 1 and reshaped:
-            if [axis for axis in perm if axis] == [axis for axis in CHANNELS_LAST if axis]:
-                node.attributes["perm"] = [*CHANNELS_LAST]
+        image = len(shape) == len(CHANNELS_LAST) and shape[0] == 1
+        if image and reshaped and [axis for axis in perm if axis] == [*CHANNELS_LAST[1:]]:
+            node.attributes["perm"] = [*CHANNELS_LAST]
 
 
 def _merge_convolutions(graph: Graph, nodes: Sequence[Node], source: str, groups: int) -> Node:

@@ -8,7 +8,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from edgefaced.errors import StorageError
 from edgefaced.inference.onnx import LOG_FATAL_ONLY, PROVIDER
 from edgefaced.models.prepare.graph import OLDEST_OPSET, Graph, Node, Value, write_graph
 
@@ -65,5 +67,11 @@ def optimise(portable: bytes, threads: int) -> bytes:
         options.optimized_model_filepath = str(file)
         options.intra_op_num_threads = threads
         options.log_severity_level = LOG_FATAL_ONLY
-        ort.InferenceSession(portable, options, providers=[PROVIDER])
+        try:
+            ort.InferenceSession(portable, options, providers=[PROVIDER])
+        except ort_state.InvalidProtobuf as error:
+            # The network itself was read: what failed is writing its optimised form.
+            raise StorageError(
+                f"onnxruntime cannot write to {folder}", "free some space, or set TMPDIR"
+            ) from error
         return file.read_bytes()

@@ -13,7 +13,7 @@ from edgefaced.errors import ModelContractError
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.manifest import ModelSpec
 from edgefaced.models.prepare.input_stage import IMAGE
-from edgefaced.models.prepare.reference import open_reference
+from edgefaced.models.prepare.reference import reference_answers
 from edgefaced.types import F32, U8, ColourOrder
 
 LOWEST_COSINE = 0.9999
@@ -31,6 +31,14 @@ class Proof:
     inputs: int
     lowest_cosine: float
     largest_difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A prepared file, and whether onnxruntime has to optimise it when it is loaded."""
+
+    data: bytes
+    optimise: bool
 
 
 def pictures_for(photographs: Sequence[U8], size: int) -> list[U8]:
@@ -56,45 +64,46 @@ def pattern(size: int) -> U8:
 def prove(
     spec: ModelSpec,
     original: bytes,
-    prepared: bytes,
-    pictures: Sequence[U8],
+    candidates: Sequence[Candidate],
+    photographs: Sequence[U8],
+    size: int,
     threads: int,
-    *,
-    optimise: bool,
-) -> tuple[float, float]:
-    """Lowest cosine and largest difference of any output; ModelContractError below 0.9999."""
+) -> Proof:
+    """Runs the original and every candidate on the same pictures.
+
+    Raises ModelContractError where an output's cosine is below 0.9999 or is none at all.
+    """
+    pictures = pictures_for(photographs, size)
     names = [output.name for output in spec.output]
     feeds = [network_input(spec, picture) for picture in pictures]
-    reference = open_reference(original, spec.input.name, names, feeds[0], threads)
-    backend = OnnxBackend(prepared, threads=threads, optimise=optimise)
+    wanted = reference_answers(original, spec.input.name, names, feeds, threads)
     lowest, largest = 1.0, 0.0
-    try:
-        for picture, feed in zip(pictures, feeds, strict=True):
-            new = backend.run({IMAGE: _in_colour_order(spec, picture)[None]})
-            for name, a, b in zip(names, reference(feed), new, strict=True):
-                if a.size != b.size:
-                    raise ModelContractError(
-                        f"{spec.id}: output {name!r} has {b.size} values, the original {a.size}",
-                        "this version of edgefaced cannot prepare this network",
-                    )
-                cosine, difference = agreement(a, b)
+    for candidate in candidates:
+        backend = OnnxBackend(candidate.data, threads=threads, optimise=candidate.optimise)
+        for picture, answers in zip(pictures, wanted, strict=True):
+            given = backend.run({IMAGE: in_colour_order(spec, picture)[None]})
+            for name, old, new in zip(names, answers, given, strict=True):
+                cosine, difference = agreement(old, new)
                 if not cosine >= LOWEST_COSINE:  # also for NaN
                     raise ModelContractError(
-                        f"{spec.id}: output {name!r} of the prepared network differs from the "
-                        f"original's: cosine {cosine:.6f}, {LOWEST_COSINE} is needed",
+                        f"{spec.id} at {size}x{size}: output {name!r} of the prepared network "
+                        f"differs from the original's: cosine {cosine:.6f}, {LOWEST_COSINE} is "
+                        f"needed",
                         "this version of edgefaced cannot prepare this network",
                     )
                 lowest, largest = min(lowest, cosine), max(largest, difference)
-    finally:
         backend.close()
-    return lowest, largest
+    kind: Literal["photographs", "pattern"] = "photographs" if photographs else "pattern"
+    return Proof(kind, len(pictures), lowest, largest)
 
 
 def agreement(a: F32, b: F32) -> tuple[float, float]:
     """Cosine of two tensors (1 for two that are zero) and their largest absolute difference.
 
-    The cosine leaves differences below ROUNDING out.
+    The cosine leaves differences below ROUNDING out; tensors of two sizes have none (NaN).
     """
+    if a.size != b.size:
+        return float("nan"), float("inf")
     x, y = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
     apart = np.abs(x - y)
     difference = float(apart.max())
@@ -108,13 +117,13 @@ def agreement(a: F32, b: F32) -> tuple[float, float]:
 def network_input(spec: ModelSpec, picture: U8) -> F32:
     """(pixel - mean) / std in the manifest's layout, computed apart from the prepared graph."""
     mean, std = np.asarray(spec.input.mean), np.asarray(spec.input.std)
-    value = (_in_colour_order(spec, picture).astype(np.float64) - mean) / std
+    value = (in_colour_order(spec, picture).astype(np.float64) - mean) / std
     if spec.input.layout == "NCHW":
         value = value.transpose(2, 0, 1)
     return np.ascontiguousarray(value[None], np.float32)
 
 
-def _in_colour_order(spec: ModelSpec, picture: U8) -> U8:
+def in_colour_order(spec: ModelSpec, picture: U8) -> U8:
     if spec.input.colour_order is ColourOrder.BGR:
         return picture
     return np.ascontiguousarray(picture[..., ::-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgefaced.models.prepare.affine import fold_backward, fold_scale_forward
-from edgefaced.models.prepare.graph import Graph, infer_shapes
+from edgefaced.models.prepare.graph import Graph, Shapes, infer_shapes
 from edgefaced.models.prepare.heads import merge_heads
 from edgefaced.models.prepare.prelu import rewrite_prelu
 
@@ -13,10 +13,10 @@ def simplify(graph: Graph, *, blocked: bool) -> None:
 
     `blocked`: onnxruntime keeps convolutions in a blocked layout on this machine.
     """
-    drop_no_ops(graph)
-    fold_backward(graph)
-    fold_scale_forward(graph)
     shapes = infer_shapes(graph)
+    drop_no_ops(graph)
+    fold_backward(graph, shapes)
+    fold_scale_forward(graph, shapes)
     floor_pools(graph, shapes)
     merge_heads(graph, shapes)
     rewrite_prelu(graph, blocked=blocked)
@@ -42,7 +42,7 @@ def drop_no_ops(graph: Graph) -> None:
             graph.redirect(result, source)
 
 
-def floor_pools(graph: Graph, shapes: dict[str, tuple[int, ...]]) -> None:
+def floor_pools(graph: Graph, shapes: Shapes) -> None:
     """Drops ceil_mode where the windows fit anyway: the blocked layout has no such pool."""
     for node in graph.nodes:
         if node.op not in ("MaxPool", "AveragePool") or not node.attributes.get("ceil_mode", 0):
@@ -51,9 +51,9 @@ def floor_pools(graph: Graph, shapes: dict[str, tuple[int, ...]]) -> None:
         kernel = node.attributes["kernel_shape"]
         strides = node.attributes.get("strides", [1] * len(kernel))
         pads = node.attributes.get("pads", [0] * 2 * len(kernel))
-        dilated = any(d != 1 for d in node.attributes.get("dilations", []))
-        spans = [side + pads[i] + pads[i + len(kernel)] - kernel[i] for i, side in enumerate(sides)]
-        if not dilated and all(
-            span % stride == 0 for span, stride in zip(spans, strides, strict=True)
+        plain = "auto_pad" not in node.attributes and "dilations" not in node.attributes
+        if plain and all(
+            (side + pads[i] + pads[i + len(kernel)] - kernel[i]) % strides[i] == 0
+            for i, side in enumerate(sides)
         ):
             node.attributes["ceil_mode"] = 0
