@@ -38,7 +38,10 @@ class Verdict(StrEnum):
     """What a claim, or the lack of one, amounts to."""
 
     RECOGNISED = "recognised"
+    NOT_RECOGNISED = "not recognised"
+    """Somebody enrolled, good to see, and taken for a stranger."""
     REJECTED = "rejected"
+    """A stranger who was taken for one."""
     TOO_POOR = "too poor"
     MISSED = "missed"
     FALSE_ACCEPT = "FALSE ACCEPT"
@@ -64,6 +67,7 @@ class Tally:
 
     faces: int
     recognised: int
+    not_recognised: int
     rejected: int
     too_poor: int
     missed: int
@@ -108,6 +112,7 @@ def tally(sightings: Iterable[Sighting]) -> Tally:
     return Tally(
         faces=sum(sighting.truth is not None for sighting in seen),
         recognised=counts[Verdict.RECOGNISED],
+        not_recognised=counts[Verdict.NOT_RECOGNISED],
         rejected=counts[Verdict.REJECTED],
         too_poor=counts[Verdict.TOO_POOR],
         missed=counts[Verdict.MISSED],
@@ -140,4 +145,6 @@ def _wrong_name(truth: Truth, claim: Claim) -> bool:
 def _verdict(truth: Truth, claim: Claim) -> Verdict:
     if claim.name is not None:
         return Verdict.FALSE_ACCEPT if _wrong_name(truth, claim) else Verdict.RECOGNISED
-    return Verdict.TOO_POOR if claim.decision.outcome is Outcome.TOO_POOR else Verdict.REJECTED
+    if claim.decision.outcome is Outcome.TOO_POOR:
+        return Verdict.TOO_POOR
+    return Verdict.NOT_RECOGNISED if truth.enrolled else Verdict.REJECTED

@@ -13,6 +13,7 @@ from edgefaced.types import U8, Box, Outcome
 NO_LANDMARKS = np.empty((0, 2), dtype=np.float32)
 ALARM: Colour = (40, 30, 225)
 MISSED: Colour = (235, 235, 235)
+CAPTION: Colour = (60, 55, 50)
 CROWD = 5
 """From so many faces on, a label is the score alone."""
 
@@ -35,6 +36,16 @@ def drawn(scored: Scored, width: int) -> U8:
     picture = annotate(small, marks)
     if any(sighting.verdict is Verdict.FALSE_ACCEPT for sighting in scored.sightings):
         _alarm(picture)
+    return picture
+
+
+def captioned(picture: U8, scored: Scored) -> U8:
+    """The picture with the scene's name and time in its lower corner, in place."""
+    shot = scored.shot
+    letters_px = max(11, picture.shape[1] // 44)
+    text = f"{shot.scene.name}: {shot.scene.story}   {shot.seconds:.1f} s"
+    sign = text_image(text, letters_px, WHITE, CAPTION)
+    picture[-sign.shape[0] :, : sign.shape[1]] = sign
     return picture
 
 

@@ -18,7 +18,8 @@ CROWD_EVERY = 4
 
 STYLES: dict[Verdict, str] = {
     Verdict.RECOGNISED: "green",
-    Verdict.REJECTED: "yellow",
+    Verdict.NOT_RECOGNISED: "yellow",
+    Verdict.REJECTED: "cyan",
     Verdict.TOO_POOR: "bright_black",
     Verdict.MISSED: "magenta",
     Verdict.FALSE_ACCEPT: "bold white on red",
@@ -54,7 +55,7 @@ class Narrator:
 def sighting_line(scored: Scored, sighting: Sighting) -> Text:
     """Time, face, verdict, score and reason of one face."""
     line = Text(f"{scored.shot.seconds:7.2f} s  {_label(sighting):12}")
-    line.append(f"{sighting.verdict.value:13}", STYLES[sighting.verdict])
+    line.append(f"{sighting.verdict.value:15}", STYLES[sighting.verdict])
     claim = sighting.claim
     if claim is None:
         return line

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from edgefaced.demo.figure import Figure, cut_out
 from edgefaced.demo.studio import Cast, Crowd
-from edgefaced.models.manifest import PackManifest, PictureSpec, Strict
-from edgefaced.models.pull import is_here
+from edgefaced.models.manifest import PictureSpec, Strict
 from edgefaced.models.store import ModelStore
 from edgefaced.pictures.decode import read_picture
 from edgefaced.types import Box
@@ -56,21 +55,6 @@ def read_album() -> Album:
     """The album that travels with the program."""
     with Path(__file__).with_name("pictures.toml").open("rb") as file:
         return Album.model_validate(tomllib.load(file))
-
-
-def missing_files(album: Album, store: ModelStore) -> list[PictureSpec]:
-    """What of the album is not, or not whole, on this machine."""
-    return [spec for spec in album.files if not is_here(spec, store.layout.photograph(spec))]
-
-
-def with_album(manifest: PackManifest, album: Album) -> PackManifest:
-    """The pack with the album's files among its photographs: one pull brings both.
-
-    They share archives, each of which is then fetched once.
-    """
-    held = {spec.sha256 for spec in manifest.proof}
-    more = tuple(spec for spec in album.files if spec.sha256 not in held)
-    return manifest.model_copy(update={"proof": (*manifest.proof, *more)})
 
 
 def cast_of(album: Album, store: ModelStore) -> Cast:

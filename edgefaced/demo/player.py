@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from edgefaced.core.decision import decide
 from edgefaced.core.quality import QualityLimits, quality_faults
 from edgefaced.demo.bookkeeping import Claim, Sighting, judge
+from edgefaced.demo.results import RunResult, SceneResult, scene_result
+from edgefaced.demo.script import Scene
 from edgefaced.demo.studio import Shot
 from edgefaced.demo.timing import Stage, Stopwatch
 from edgefaced.protocols import GalleryIndex
@@ -48,8 +51,26 @@ class Player:
         self._name_of = name_of
         self.stopwatch = Stopwatch()
 
-    def play(self, shots: Iterable[Shot]) -> Iterator[Scored]:
-        """Every shot with the verdicts on it."""
+    def run(
+        self,
+        shots: Iterable[Shot],
+        on_scene: Callable[[Scene], None],
+        on_shot: Callable[[Scored], None],
+    ) -> RunResult:
+        """Plays every shot, telling of each scene before it begins and of each shot after it."""
+        results: list[SceneResult] = []
+        for _, scored in groupby(self._score(shots), key=lambda scored: scored.shot.scene.name):
+            frames: list[tuple[Sighting, ...]] = []
+            for one in scored:
+                if not frames:
+                    on_scene(one.shot.scene)
+                on_shot(one)
+                frames.append(one.sightings)
+                scene = one.shot.scene
+            results.append(scene_result(scene, frames))
+        return RunResult(tuple(results), self.stopwatch.times())
+
+    def _score(self, shots: Iterable[Shot]) -> Iterator[Scored]:
         for number, shot in enumerate(shots):
             frame = Frame(number, round(shot.seconds * 1e9), shot.pixels, PixelFormat.BGR)
             claims = self.recognise(frame)

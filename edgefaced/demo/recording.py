@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from edgefaced.demo.drawing import drawn
+from edgefaced.demo.drawing import captioned, drawn
 from edgefaced.demo.player import Scored
 from edgefaced.demo.results import SceneResult
 from edgefaced.demo.script import FRAMES_PER_SECOND, SCENES, Scene
@@ -39,6 +40,15 @@ def open_folder(folder: Path) -> Path:
     return absolute
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The files of a run, as absolute paths."""
+
+    contact_sheet: Path
+    video: Path
+    credits: Path
+
+
 class Recording:
     """Draws every shot into a video and some into a contact sheet."""
 
@@ -55,33 +65,26 @@ class Recording:
         )
 
     def add(self, scored: Scored) -> None:
-        self._video.write(drawn(scored, VIDEO_WIDTH_PX))
+        self._video.write(captioned(drawn(scored, VIDEO_WIDTH_PX), scored))
         scene = scored.shot.scene.name
         if scored.shot.index in self._wanted[scene]:
             self._pictures[scene].append(drawn(scored, CELL_WIDTH_PX))
 
-    def finish_video(self) -> Path:
-        """Closes the video and opens it again to see that it plays. Raises StorageError."""
+    def finish(
+        self, results: Sequence[SceneResult], title: str, lines: Sequence[str], credits_text: str
+    ) -> Kept:
+        """Closes the video, sees that it opens again, and writes the rest. Raises StorageError."""
         self._video.close()
         with read_video(self._video.path) as frames:
             next(frames)
-        return self._video.path
-
-    def write_sheet(self, results: Sequence[SceneResult], title: str, lines: Sequence[str]) -> Path:
-        """Raises StorageError."""
+        sheet, credits_file = self._folder / SHEET_FILE, self._folder / CREDITS_FILE
         rows = [Row(result, self._pictures[result.scene.name]) for result in results]
-        path = self._folder / SHEET_FILE
-        write_picture(path, contact_sheet(rows, title, lines))
-        return path
-
-    def write_credits(self, text: str) -> Path:
-        """Raises StorageError."""
-        path = self._folder / CREDITS_FILE
+        write_picture(sheet, contact_sheet(rows, title, lines))
         try:
-            path.write_text(text, encoding="utf-8")
+            credits_file.write_text(credits_text, encoding="utf-8")
         except OSError as error:
-            raise StorageError(f"{path}: {error.strerror or error}") from error
-        return path
+            raise StorageError(f"{credits_file}: {error.strerror or error}") from error
+        return Kept(sheet, self._video.path, credits_file)
 
     def __enter__(self) -> Self:
         return self

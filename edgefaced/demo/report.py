@@ -5,49 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from edgefaced.core.calibration import ThresholdChoice
 from edgefaced.demo.bookkeeping import Tally
 from edgefaced.demo.player import Scored
-from edgefaced.demo.results import SceneResult
+from edgefaced.demo.results import RunResult, SceneResult
 from edgefaced.demo.timing import StageTime
+from edgefaced.enrolment.report import EnrolmentReport
 
 ALARM = "bold white on red"
 
 
-def scene_table(results: Sequence[SceneResult]) -> Table:
+def scene_table(result: RunResult) -> Table:
     """A row for every scene and one for all of them: each face counts once a frame."""
-    table = Table(title="faces, counted once a frame", title_justify="left")
+    table = _table("faces, each counted once a frame")
     table.add_column("scene")
-    for heading in ("frames", "faces", "recognised", "rejected", "too poor", "missed"):
+    for heading in ("frames", "faces", "recognised", "not\nrecognised", "strangers\nrejected"):
         table.add_column(heading, justify="right")
-    table.add_column("false accepts", justify="right")
-    table.add_column("so")
-    for result in results:
-        tally = result.tally
-        table.add_row(result.scene.name, str(result.frames), *_cells(tally), _conclusion(result))
+    for heading in ("too\npoor", "missed", "false\naccepts"):
+        table.add_column(heading, justify="right")
+    table.add_column()
+    for scene in result.scenes:
+        cells = _cells(scene.frames, scene.tally, passed=scene.passed)
+        table.add_row(scene.scene.name, *cells)
     table.add_section()
-    whole = [result.tally for result in results]
-    passed = all(result.passed for result in results)
-    table.add_row(
-        "all",
-        str(sum(result.frames for result in results)),
-        *_cells(sum(whole[1:], whole[0])),
-        Text("good", "green") if passed else Text("not good", ALARM),
-    )
+    table.add_row("all", *_cells(result.frames, result.total, passed=result.passed))
     return table
 
 
 def time_table(times: Sequence[StageTime]) -> Table:
     """Latency of every stage on this machine."""
-    table = Table(title="latency in milliseconds", title_justify="left")
+    table = _table("latency in milliseconds, on this machine")
     table.add_column("stage")
     for heading in ("p50", "p95", "n"):
         table.add_column(heading, justify="right")
     for time in times:
         table.add_row(time.stage.value, f"{time.p50_ms:.2f}", f"{time.p95_ms:.2f}", str(time.count))
     return table
+
+
+def conclusion(result: RunResult) -> str:
+    """Whether that is good, and if not, why: one line, beginning with the exit code."""
+    if result.passed:
+        return "exit 0: no false accept, and both were recognised in every scene meant for them"
+    faults = [f"{result.total.false_accepts} false accepts"] if result.total.false_accepts else []
+    faults += [
+        f"{name} never recognised in {scene.scene.name!r}"
+        for scene in result.scenes
+        for name in scene.never_recognised
+    ]
+    return f"exit 1: {', '.join(faults)}"
 
 
 def scene_body(result: SceneResult) -> dict[str, Any]:
@@ -58,7 +68,8 @@ def scene_body(result: SceneResult) -> dict[str, Any]:
         "frames": result.frames,
         "faces": tally.faces,
         "recognised": tally.recognised,
-        "rejected": tally.rejected,
+        "not_recognised": tally.not_recognised,
+        "strangers_rejected": tally.rejected,
         "too_poor": tally.too_poor,
         "missed": tally.missed,
         "false_accepts": tally.false_accepts,
@@ -76,6 +87,22 @@ def time_body(time: StageTime) -> dict[str, Any]:
         "p50_ms": round(time.p50_ms, 3),
         "p95_ms": round(time.p95_ms, 3),
         "n": time.count,
+    }
+
+
+def enrolment_body(report: EnrolmentReport) -> dict[str, Any]:
+    """How a person was enrolled, for --json."""
+    return {"name": report.name, "picture": report.pictures[0].path.name, "kept": report.kept}
+
+
+def threshold_body(choice: ThresholdChoice) -> dict[str, Any]:
+    """The threshold in force for --json."""
+    return {
+        "score": round(choice.threshold, 4),
+        "basis": choice.basis.value,
+        "gallery_templates": choice.gallery_size,
+        "fpir": choice.fpir,
+        "fpir_upper": choice.fpir_upper,
     }
 
 
@@ -100,17 +127,21 @@ def decision_bodies(scored: Scored) -> list[dict[str, Any]]:
     return bodies
 
 
-def _cells(tally: Tally) -> tuple[str | Text, ...]:
-    counts = (tally.faces, tally.recognised, tally.rejected, tally.too_poor, tally.missed)
+def _table(title: str) -> Table:
+    """Eighty columns hold the widest of these: pipes and small terminals have no more."""
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, show_edge=False)
+
+
+def _cells(frames: int, tally: Tally, *, passed: bool) -> tuple[str | Text, ...]:
+    counts = (
+        frames,
+        tally.faces,
+        tally.recognised,
+        tally.not_recognised,
+        tally.rejected,
+        tally.too_poor,
+        tally.missed,
+    )
     alarm = Text(str(tally.false_accepts), ALARM if tally.false_accepts else "green")
-    return (*(str(count) for count in counts), alarm)
-
-
-def _conclusion(result: SceneResult) -> Text:
-    if result.tally.false_accepts:
-        return Text("a stranger got a name", ALARM)
-    if result.not_recognised:
-        return Text(f"never recognised: {', '.join(result.not_recognised)}", ALARM)
-    if result.scene.enrolled:
-        return Text("both recognised", "green")
-    return Text("kept out" if result.tally.faces else "nobody found", "green")
+    verdict = Text("ok", "green") if passed else Text("NO", ALARM)
+    return (*(str(count) for count in counts), alarm, verdict)

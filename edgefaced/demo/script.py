@@ -128,7 +128,7 @@ SCENES = (
             Part(Role.PERSON_A, walk(36, 210, 700, 560), 0, 0.5),
             Part(Role.PERSON_B, walk(36, 210, 590, 740), 0.5, 1),
         ),
-        moments=(0.0, 0.2, 0.44, 0.5, 0.72, 0.94),
+        moments=(0.0, 0.2, 0.44, 0.52, 0.72, 0.94),
     ),
     Scene(
         "turn",

@@ -14,14 +14,14 @@ from edgefaced.types import U8, Outcome
 
 CELL_WIDTH_PX = 320
 GAP_PX = 6
-INFO_WIDTH_PX = 292
+INFO_WIDTH_PX = 310
 MARGIN_PX = 22
 FAINT: Colour = (120, 120, 120)
 PASSED: Colour = COLOURS[Outcome.KNOWN]
 
 LEGEND: tuple[tuple[str, Colour, Colour], ...] = (
     ("recognised", WHITE, COLOURS[Outcome.KNOWN]),
-    ("not known: kept out", WHITE, COLOURS[Outcome.UNKNOWN]),
+    ("unknown", WHITE, COLOURS[Outcome.UNKNOWN]),
     ("too poor to judge", WHITE, COLOURS[Outcome.TOO_POOR]),
     ("missed", INK, MISSED),
     ("FALSE ACCEPT", WHITE, ALARM),
@@ -73,13 +73,14 @@ def _counts(result: SceneResult) -> list[tuple[str, Colour]]:
     tally = result.tally
     figures = (
         ("recognised", tally.recognised, PASSED),
-        ("kept out" if not result.scene.enrolled else "rejected", tally.rejected, INK),
+        ("not recognised", tally.not_recognised, COLOURS[Outcome.UNKNOWN]),
+        ("strangers rejected", tally.rejected, INK),
         ("too poor", tally.too_poor, FAINT),
         ("missed", tally.missed, FAINT),
         ("FALSE ACCEPTS", tally.false_accepts, ALARM),
     )
     lines = [(f"{count} {what}", ink) for what, count, ink in figures if count]
-    lines += [(f"never recognised: {name}", ALARM) for name in result.not_recognised]
+    lines += [(f"never recognised: {name}", ALARM) for name in result.never_recognised]
     return lines or [("nobody there, nobody found", INK)]
 
 
