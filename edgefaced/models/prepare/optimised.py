@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import onnxruntime as ort
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
+from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from edgefaced.errors import StorageError
-from edgefaced.inference.onnx import LOG_FATAL_ONLY, PROVIDER
+from edgefaced.errors import ModelContractError, StorageError
+from edgefaced.inference.onnx import ONNXRUNTIME_ERRORS, PROVIDER, one_line, session_options
 from edgefaced.models.prepare.graph import OLDEST_OPSET, Graph, Node, Value, write_graph
 
 BLOCKED_DOMAIN = "com.microsoft.nchwc"
@@ -59,19 +59,26 @@ def keeps_blocked_layout(threads: int) -> bool:
 
 
 def optimise(portable: bytes, threads: int) -> bytes:
-    """The network as onnxruntime would run it here; loads without optimising again."""
-    with TemporaryDirectory(prefix="edgefaced-") as folder:
-        file = Path(folder) / "optimised.onnx"
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-        options.optimized_model_filepath = str(file)
-        options.intra_op_num_threads = threads
-        options.log_severity_level = LOG_FATAL_ONLY
-        try:
+    """The network as onnxruntime would run it here; loads without optimising again.
+
+    Raises ModelContractError where onnxruntime refuses the network, StorageError where it cannot
+    write.
+    """
+    try:
+        with TemporaryDirectory(prefix="edgefaced-") as folder:
+            file = Path(folder) / "optimised.onnx"
+            options = session_options(threads, optimise=True)
+            options.optimized_model_filepath = str(file)
             ort.InferenceSession(portable, options, providers=[PROVIDER])
-        except ort_state.InvalidProtobuf as error:
-            # The network itself was read: what failed is writing its optimised form.
-            raise StorageError(
-                f"onnxruntime cannot write to {folder}", "free some space, or set TMPDIR"
-            ) from error
-        return file.read_bytes()
+            return file.read_bytes()
+    except (OSError, state.InvalidProtobuf) as error:
+        # The network itself is well-formed, we wrote it: what failed is writing it once more.
+        raise StorageError(
+            f"onnxruntime cannot write its optimised network: {one_line(error)}",
+            "free some space, or set TMPDIR",
+        ) from error
+    except ONNXRUNTIME_ERRORS as error:
+        raise ModelContractError(
+            f"onnxruntime {ort.__version__} refuses the prepared network: {one_line(error)}",
+            "this version of edgefaced cannot prepare this network",
+        ) from error

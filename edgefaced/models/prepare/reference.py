@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from edgefaced.errors import ModelContractError
-from edgefaced.inference.onnx import LOG_FATAL_ONLY, ONNXRUNTIME_ERRORS, PROVIDER, one_line
+from edgefaced.inference.onnx import ONNXRUNTIME_ERRORS, PROVIDER, one_line, session_options
 from edgefaced.types import F32
 
 Answers = list[list[F32]]
@@ -39,11 +39,7 @@ def reference_answers(
 def _onnxruntime_answers(
     model: bytes, name: str, outputs: list[str], feeds: Sequence[F32], threads: int
 ) -> Answers:
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = threads
-    options.log_severity_level = LOG_FATAL_ONLY
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options = session_options(threads, optimise=False)
     session = ort.InferenceSession(model, options, providers=[PROVIDER])
     return [[np.asarray(o) for o in session.run(outputs, {name: feed})] for feed in feeds]
 
