@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from painted_people import FACE, OUTLINE, RED, painted, person
 
 from edgefaced.demo.figure import Pose, cut_out, draw, turn_head
 from edgefaced.types import U8
-
-from .conftest import FACE, OUTLINE, painted, person
-
-RED = (0, 0, 255)
 
 
 def blank() -> U8:

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from painted_people import painted_cast
 
 from edgefaced.core.quality import share_inside
 from edgefaced.demo.backdrop import HEIGHT_PX, WIDTH_PX, entrance
@@ -15,6 +16,11 @@ from edgefaced.demo.script import ENROLLED, FRAMES_PER_SECOND, SCENES
 from edgefaced.demo.studio import Cast, Shot, shoot, shots_of
 
 STRIDE = 15
+
+
+@pytest.fixture(scope="module")
+def cast() -> Cast:
+    return painted_cast()
 
 
 @pytest.fixture(scope="module")
