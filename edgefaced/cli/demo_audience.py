@@ -71,9 +71,12 @@ class Person:
             stdout.print(line)
 
     def end(self, result: RunResult, kept: Kept) -> None:
+        stdout.print()
         stdout.print(scene_table(result))
+        stdout.print()
         stdout.print(time_table(result.times))
-        self.say(conclusion(result))
+        stdout.print()
+        stdout.print(plain(conclusion(result)), style="bold green" if result.passed else "bold red")
         self.say(f"contact sheet  {kept.contact_sheet}")
         self.say(f"video          {kept.video}")
         self.say(f"credits        {kept.credits}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -67,6 +68,10 @@ def cli(ctx: click.Context, config_file: Path | None) -> None:
 
 def main() -> None:
     """Entry point: every foreseen error is one line (or document) and a documented exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal of another encoding gets "?" for a letter that it lacks, not a traceback.
+            stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 
