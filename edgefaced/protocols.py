@@ -234,6 +234,10 @@ class Camera(Protocol):
         """
         ...
 
+    def settled(self, timeout: float) -> bool:
+        """Whether every lease is back, now or within `timeout` seconds."""
+        ...
+
     def close(self) -> None:
         """Gives the device back; closing twice is allowed.
 
