@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -29,7 +30,10 @@ ONNXRUNTIME_ERRORS = (
 )
 """Everything that onnxruntime raises of a network or its input; they share no base."""
 
-TENSOR_TYPES = {"tensor(float)": np.dtype(np.float32), "tensor(uint8)": np.dtype(np.uint8)}
+TENSOR_TYPES: dict[str, np.dtype[Any]] = {
+    "tensor(float)": np.dtype(np.float32),
+    "tensor(uint8)": np.dtype(np.uint8),
+}
 
 
 class OnnxBackend:

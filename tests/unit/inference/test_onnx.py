@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from networks import network, normal
+from onnx import helper
+
+from edgefaced.errors import ModelError
+from edgefaced.inference.onnx import OnnxBackend, one_line, session_options
+
+RELU = [helper.make_node("Relu", ["x"], ["y"])]
+
+
+def test_a_file_that_is_no_network_is_one_line() -> None:
+    with pytest.raises(ModelError, match="cannot load the network") as raised:
+        OnnxBackend(b"not a network", threads=1, optimise=True)
+    assert "\n" not in str(raised.value)
+    assert "edgefaced models verify" in raised.value.hint
+
+
+def test_a_cut_off_file_is_an_error() -> None:
+    conv = [helper.make_node("Conv", ["x", "w"], ["y"])]
+    whole = network(conv, {"w": normal(8, 3, 3, 3)}, {"x": [1, 3, 8, 8]}, {"y": [1, 8, 6, 6]})
+    with pytest.raises(ModelError, match="cannot load"):
+        OnnxBackend(whole[: len(whole) // 2], threads=1, optimise=True)
+
+
+def test_an_unknown_operator_is_an_error() -> None:
+    made_up = network([helper.make_node("Frobnicate", ["x"], ["y"])], {}, {"x": [1]}, {"y": [1]})
+    with pytest.raises(ModelError, match="Frobnicate"):
+        OnnxBackend(made_up, threads=1, optimise=True)
+
+
+def test_a_network_of_free_shape_was_not_prepared() -> None:
+    free = network(RELU, {}, {"x": ["batch", 3]}, {"y": ["batch", 3]})
+    with pytest.raises(ModelError, match="fixed shape") as raised:
+        OnnxBackend(free, threads=1, optimise=True)
+    assert "models pull" in raised.value.hint
+
+
+def test_a_network_of_another_type_was_not_prepared() -> None:
+    cast = [helper.make_node("Cast", ["x"], ["y"], to=7)]
+    proto = network(cast, {}, {"x": [1, 3]}, {})
+    import onnx
+
+    model = onnx.load_model_from_string(proto)
+    model.graph.output.append(helper.make_tensor_value_info("y", onnx.TensorProto.INT64, [1, 3]))
+    with pytest.raises(ModelError, match="output 'y'"):
+        OnnxBackend(model.SerializeToString(), threads=1, optimise=True)
+
+
+def test_a_failure_while_running_is_one_line() -> None:
+    """The graph says 2 x 3, and what it computes depends on values that do not fit that."""
+    nodes = [
+        helper.make_node("Cast", ["x"], ["target"], to=7),
+        helper.make_node("Reshape", ["x", "target"], ["y"]),
+    ]
+    model = network(nodes, {}, {"x": [2]}, {"y": [1, 2]})
+    backend = OnnxBackend(model, threads=1, optimise=True)
+    assert backend.run({"x": np.array([1, 2], np.float32)})[0].shape == (1, 2)
+    with pytest.raises(ModelError, match="the network failed") as raised:
+        backend.run({"x": np.array([7, 9], np.float32)})
+    assert "\n" not in str(raised.value)
+
+
+def test_sessions_neither_spin_nor_plan_their_memory_ahead() -> None:
+    options = session_options(3, optimise=False)
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert options.intra_op_num_threads == 3
+    assert options.inter_op_num_threads == 1
+    assert not options.enable_mem_pattern
+
+
+def test_optimised_and_plain_sessions_agree() -> None:
+    conv = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    model = network(conv, {"w": normal(16, 3, 3, 3)}, {"x": [1, 3, 8, 8]}, {"y": [1, 16, 8, 8]})
+    x = normal(1, 3, 8, 8, seed=1)
+    given = [OnnxBackend(model, threads=1, optimise=o).run({"x": x})[0] for o in (True, False)]
+    np.testing.assert_allclose(given[0], given[1], atol=1e-5)
+
+
+def test_one_line_is_one_short_line() -> None:
+    said = one_line(ValueError("[ONNXRuntimeError] : 2 : bad\n\n   thing " + "x" * 1000))
+    assert said.startswith("2 : bad thing xx")
+    assert len(said) == 300
