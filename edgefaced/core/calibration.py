@@ -82,9 +82,9 @@ class ScoreCalibration:
         scores = [k.score for k in self.knots]
         if not score >= scores[0]:  # also for NaN
             return 1.0
-        if score >= scores[-1]:
+        if score > scores[-1]:
             return min(rates[-1], tail.fmr(score))
-        right = bisect_right(scores, score)
+        right = min(bisect_right(scores, score), len(scores) - 1)
         a, b = scores[right - 1], scores[right]
         part = (score - a) / (b - a)
         return min(1.0, exp((1.0 - part) * log(rates[right - 1]) + part * log(rates[right])))

@@ -12,9 +12,9 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefaced.core.calibration import HIGHEST_SCORE, Knot, ScoreCalibration, upper_count
+from edgefaced.core.calibration import Knot, ScoreCalibration, upper_count
 from edgefaced.core.comparisons import BINS, EDGES, Comparisons, bin_of
-from edgefaced.core.tail import ParetoTail, fit_excesses
+from edgefaced.core.tail import END, ParetoTail, fit_excesses
 from edgefaced.types import F64
 
 Mask = NDArray[np.bool_]
@@ -76,14 +76,14 @@ def enough(comparisons: Comparisons) -> bool:
     return comparisons.people >= LEAST_PEOPLE and comparisons.impostors >= LEAST_COMPARISONS
 
 
-def find_suspects(comparisons: Comparisons) -> Suspects:
+def find_suspects(comparisons: Comparisons, *, rounds: int = 20) -> Suspects:
     """Scores where at most 1 % of what scores as high would be strangers, by the fitted tail.
 
     That is: expected number of comparisons as high <= 1 % of those seen (the rule of Benjamini and
     Hochberg for false discoveries). The first fit is an exponential tail through the median,
     which a few wrong labels cannot move; then the Pareto fit without the suspects' comparisons
-    and the rule are repeated until nothing changes. All the tail's comparisons of two people
-    with one such score are theirs. Raises ValueError for too few comparisons.
+    and the rule are repeated until nothing changes, `rounds` times at most. All the tail's
+    comparisons of two people with one such score are theirs. Raises ValueError for too few.
     """
     peaks = _peaks(comparisons)
     count, total = peaks.excesses.size, comparisons.impostors
@@ -92,7 +92,7 @@ def find_suspects(comparisons: Comparisons) -> Suspects:
     tail = ParetoTail(peaks.start, count / total, median / log(2.0), 0.0)
     suspect = np.zeros(count, dtype=np.bool_)
     flagged = 0
-    for _ in range(20):
+    for _ in range(rounds):
         expected = total * np.array([tail.fmr(peaks.start + e) for e in peaks.excesses])
         unexplained = np.flatnonzero(expected <= SUSPECT_SHARE * rank)
         flagged = int(unexplained[-1]) + 1 if unexplained.size else 0
@@ -184,7 +184,7 @@ def _peaks(comparisons: Comparisons) -> _Peaks:
 
 
 def _fit(peaks: _Peaks, weights: F64, total: float) -> ParetoTail:
-    scale, shape = fit_excesses(peaks.excesses, weights)
+    scale, shape = fit_excesses(peaks.excesses, weights, END - peaks.start)
     return ParetoTail(peaks.start, float(weights.sum()) / total, scale, shape)
 
 
@@ -265,11 +265,10 @@ def _deep_scores(tail: ParetoTail) -> F64:
 def _upper_tail(tail: ParetoTail, rate: float, grid: F64, curve: F64) -> ParetoTail:
     """The lightest tail that reaches score 1 and nowhere runs below the bootstrap's `curve`.
 
-    A cosine can reach 1, so a bound may not be zero before: shape / scale >= -1 / (1 - start).
-    For each such ratio t the tail is rate * exp(-steepness * log(1 + t * excess) / t), and the
-    steepest one that stays above the curve is known; the lightest over the grid is taken.
+    For each ratio t = shape / scale the tail is rate * exp(-steepness * log(1 + t * excess) / t),
+    and the steepest one that stays above the curve is known; the lightest over the grid is taken.
     """
-    room = HIGHEST_SCORE - tail.start
+    room = END - tail.start
     excesses = grid - tail.start
     with np.errstate(divide="ignore"):
         fall = np.maximum(np.log(rate) - np.log(curve), 0.0)

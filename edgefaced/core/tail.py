@@ -14,6 +14,8 @@ import numpy as np
 from edgefaced.types import F64
 
 NEARLY_EXPONENTIAL = 1e-9
+END = 1.001
+"""No tail ends before: a cosine reaches 1, and rounding takes equal pictures a little beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +41,31 @@ class ParetoTail:
         return self.rate * exp(-log(base) / self.shape)
 
 
-def fit_excesses(excesses: F64, weights: F64) -> tuple[float, float]:
-    """Scale and shape of greatest likelihood for weighted `excesses` > 0 over a threshold.
+def fit_excesses(excesses: F64, weights: F64, room: float) -> tuple[float, float]:
+    """Scale and shape of greatest likelihood for weighted `excesses` over a start, 0 to `room`.
 
-    With t = shape / scale given, the best shape is the mean of log(1 + t * excess), so one number
-    is searched (Grimshaw, Technometrics 35, 1993): a coarse scan, then a golden section.
+    Only tails that reach `room` compete: shape / scale >= -1 / room. With t = shape / scale given,
+    the best shape is the mean of log(1 + t * excess), so one number is searched (Grimshaw,
+    Technometrics 35, 1993): a coarse scan, then a golden section.
     """
     total = float(weights.sum())
     mean = float(weights @ excesses) / total
     share = weights / total
 
-    def shape_of(t: float) -> float:
-        return float(share @ np.log1p(t * excesses))
+    def best_for(t: float) -> tuple[float, float]:
+        t = t or NEARLY_EXPONENTIAL  # 0 is the exponential's limit
+        shape = float(share @ np.log1p(t * excesses))
+        return shape / t, shape
 
     def cost(t: float) -> float:
         """Negative mean log-likelihood."""
-        if abs(t * mean) < NEARLY_EXPONENTIAL:
-            return log(mean) + 1.0
-        shape = shape_of(t)
-        return log(shape / t) + shape + 1.0
+        scale, shape = best_for(t)
+        return log(scale) + shape + 1.0
 
-    # t > -1 / max keeps every excess inside the support; at the end itself the likelihood has
-    # no bound (the support shrinks onto the largest value), so the scan stops short of shape -1.
-    lowest = -1.0 / float(excesses.max())
     scan = np.concatenate(
-        [lowest * (1.0 - np.geomspace(1e-4, 1.0, 24)), np.geomspace(1e-3, 20.0, 24) / mean]
+        [np.geomspace(-1.0, -1e-3, 24) / room, np.geomspace(1e-3, 20.0, 24) / mean]
     )
-    costs = [cost(t) if shape_of(t) > -1.0 else np.inf for t in scan]
+    costs = [cost(t) for t in scan]
     best = int(np.argmin(costs))
     low, high = float(scan[max(best - 1, 0)]), float(scan[min(best + 1, scan.size - 1)])
     ratio = (5.0**0.5 - 1.0) / 2.0
@@ -80,8 +80,4 @@ def fit_excesses(excesses: F64, weights: F64) -> tuple[float, float]:
             low, left, cost_left = left, right, cost_right
             right = low + ratio * (high - low)
             cost_right = cost(right)
-    t = (low + high) / 2.0
-    if abs(t * mean) < NEARLY_EXPONENTIAL:
-        return mean, 0.0
-    shape = shape_of(t)
-    return shape / t, shape
+    return best_for((low + high) / 2.0)
