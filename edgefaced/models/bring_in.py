@@ -101,11 +101,11 @@ def _take_files(
     wanted: dict[str, list[Pinned]] = {}
     for spec in (spec for manifest in manifests for spec in manifest.files):
         wanted.setdefault(spec.sha256, []).append(spec)
-    sizes = {spec.size_bytes for specs in wanted.values() for spec in specs}
+    sizes = {digest: specs[0].size_bytes for digest, specs in wanted.items()}
     taken: set[str] = set()
     stage = layout.downloads / "import"
     for offer in found:
-        if offer.size_bytes not in sizes:
+        if offer.size_bytes not in sizes.values():
             continue
         try:
             digest = _copy(offer, stage)
@@ -114,6 +114,7 @@ def _take_files(
             continue
         if digest in wanted:
             taken.add(digest)
+            sizes.pop(digest, None)  # once is enough
             _distribute(stage, {layout.place(spec) for spec in wanted[digest]})
             progress.say(f"found {wanted[digest][0].file}: {offer.name}")
         with storage_errors(stage):

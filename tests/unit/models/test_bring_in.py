@@ -240,3 +240,12 @@ def test_no_file_of_the_way_is_left(
     tiny.write_files(stick)
     bring(here, stick)
     assert [p for p in here.store.layout.downloads.rglob("*") if p.is_file()] == []
+
+
+def test_a_file_that_is_there_twice_is_taken_once(
+    here: Installation, pack: PackManifest, tiny: TinyPack, stick: Path
+) -> None:
+    tiny.write_files(stick / "a")
+    tiny.write_files(stick / "b")
+    bring(here, stick)
+    assert len([line for line in here.told.lines if line.startswith("found ")]) == 2
