@@ -82,6 +82,13 @@ class Crew:
         """Whether any stage still runs."""
         return any(thread.is_alive() for thread in self._threads)
 
+    def wait(self, seconds: float) -> bool:
+        """Whether every stage ends by itself within `seconds`; stops none."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0.0))
+        return not self.working()
+
     def join(self, deadline_seconds: float) -> list[Straggler]:
         """Stops every stage and waits; those that still run after the deadline, with stacks."""
         self.stop.set()

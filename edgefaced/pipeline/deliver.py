@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from edgefaced.errors import EdgefacedError
 from edgefaced.events import Event, Happening
-from edgefaced.pipeline.crew import Crew, Heartbeat
+from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.handoff import Closed, Outbox
 from edgefaced.protocols import EventSink
 
@@ -68,10 +67,6 @@ class Deliverer:
         finally:
             self._sink.close()
 
-    def finish(self) -> None:
-        """Takes nothing more."""
-        self._outbox.close()
-
     def _deliver(self, event: Event, heartbeat: Heartbeat) -> None:
         pause = FIRST_PAUSE
         while True:
@@ -85,12 +80,3 @@ class Deliverer:
                 pause = min(pause * 2, LONGEST_PAUSE)
             else:
                 return
-
-
-def add_sink(
-    crew: Crew, postbox: Postbox, name: str, open_sink: Callable[[], EventSink]
-) -> Deliverer:
-    """Adds a delivering stage for a sink to the crew."""
-    deliverer = Deliverer(open_sink(), postbox.open_for(name), crew.stop)
-    crew.add(f"deliver {name}", deliverer.run, deliverer.finish)
-    return deliverer

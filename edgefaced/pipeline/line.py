@@ -1,0 +1,117 @@
+"""The whole line from camera to sinks: which stage hands what to which.
+
+capture --LatestSlot[FrameLease]--> detect --LatestSlot[FaceBatch]--> recognise --> Postbox
+                                                                                      |
+                                                      deliver <--Outbox[Event]-- one a sink
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from edgefaced.core.policy import DecisionPolicy
+from edgefaced.core.presence import PresenceGate
+from edgefaced.core.quality import QualityLimits
+from edgefaced.pipeline.capture import Capturer
+from edgefaced.pipeline.crew import Crew, Heartbeat, Straggler
+from edgefaced.pipeline.deliver import Deliverer, Postbox
+from edgefaced.pipeline.faces import FaceBatch
+from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.handoff import LatestSlot
+from edgefaced.pipeline.judge import Judge, Knowledge
+from edgefaced.pipeline.pace import PaceBoard
+from edgefaced.pipeline.perceive import Perceiver
+from edgefaced.pipeline.watch import Watcher
+from edgefaced.protocols import Camera, EventSink, FrameLease
+from edgefaced.types import ColourOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a line is made of. The functions open things in the thread that will use them."""
+
+    camera_name: str
+    open_camera: Callable[[], Camera]
+    open_watcher: Callable[[], AbstractContextManager[Watcher]]
+    open_knowledge: Callable[[], AbstractContextManager[Knowledge]]
+    sinks: dict[str, Callable[[], EventSink]]
+    colour_order: ColourOrder
+    limits: QualityLimits
+    policy: DecisionPolicy = field(default_factory=DecisionPolicy)
+    gate: PresenceGate = field(default_factory=PresenceGate)
+    replay: bool = False
+    """A replay may repeat pictures; with `lossless` no frame of it is passed over."""
+    lossless: bool = False
+
+
+class Line:
+    """All stages of one camera."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.figures = Figures()
+        self.pace = PaceBoard()
+        self.crew = Crew()
+        self.postbox = Postbox(parts.camera_name)
+        leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
+        batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
+        stop = self.crew.stop
+        self.capturer = Capturer(
+            parts.open_camera,
+            leases,
+            self.postbox.announce,
+            pace=self.pace,
+            figures=self.figures,
+            stop=stop,
+            repeats_are_faults=not parts.replay,
+        )
+        perceiver = Perceiver(
+            leases,
+            batches,
+            parts.open_watcher,
+            order=parts.colour_order,
+            gate=parts.gate,
+            pace=self.pace,
+            figures=self.figures,
+            stop=stop,
+        )
+        judge = Judge(
+            batches,
+            self.postbox.announce,
+            parts.open_knowledge,
+            policy=parts.policy,
+            limits=parts.limits,
+            figures=self.figures,
+            stop=stop,
+        )
+
+        def judge_ends() -> None:
+            judge.finish()
+            self.postbox.close()
+
+        # Consumers first, so that the first frame meets networks that are loaded or loading.
+        self.deliverers: dict[str, Deliverer] = {}
+        for name, open_sink in parts.sinks.items():
+            self._add_sink(name, open_sink)
+        self.crew.add("recognise", judge.run, judge_ends)
+        self.crew.add("detect", perceiver.run, perceiver.finish)
+        self.crew.add("capture", self.capturer.run, self.capturer.finish)
+
+    def start(self) -> None:
+        """Starts every stage."""
+        self.crew.start()
+
+    def stop(self, deadline_seconds: float) -> list[Straggler]:
+        """Ends every stage: leases returned, events delivered; who hangs is named."""
+        return self.crew.join(deadline_seconds)
+
+    def _add_sink(self, name: str, open_sink: Callable[[], EventSink]) -> None:
+        outbox = self.postbox.open_for(name)
+
+        def run(heartbeat: Heartbeat) -> None:
+            deliverer = Deliverer(open_sink(), outbox, self.crew.stop)
+            self.deliverers[name] = deliverer
+            deliverer.run(heartbeat)
+
+        self.crew.add(f"deliver {name}", run, outbox.close)

@@ -1,0 +1,276 @@
+"""The whole line with behaving fakes: decisions, order, faults, and an end that never hangs."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+import pytest
+from scripted_camera import ScriptedCamera, Step
+
+from edgefaced.core.policy import DecisionPolicy, PolicyLimits
+from edgefaced.core.quality import QualityLimits
+from edgefaced.errors import EmbeddingError, GalleryBusy, StorageError
+from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
+from edgefaced.pipeline.judge import Knowledge
+from edgefaced.pipeline.line import Line, Parts
+from edgefaced.pipeline.watch import Watcher
+from edgefaced.types import (
+    U8,
+    AlignedFace,
+    Box,
+    Candidate,
+    ColourOrder,
+    Embedding,
+    FaceDetection,
+    Frame,
+    Match,
+    Outcome,
+)
+
+NO_LIMITS = QualityLimits(
+    minimum_interocular_px=0,
+    minimum_sharpness=0,
+    minimum_brightness=0,
+    maximum_brightness=255,
+    minimum_contrast=0,
+    maximum_clipped=1,
+    maximum_yaw=1,
+    maximum_pitch=1,
+    maximum_roll_degrees=180,
+    minimum_inside=0,
+    minimum_symmetry=-1,
+)
+ANN, BOB = (250, 10, 10), (10, 250, 10)
+SHAPE = np.array([[0.3, 0.4], [0.7, 0.4], [0.5, 0.6], [0.35, 0.8], [0.65, 0.8]], np.float32)
+
+
+def scene(*people: tuple[tuple[int, int, int], int], sequence: int = 0) -> U8:
+    """Coloured squares on noise; each is a face of the person with that colour."""
+    noise = np.random.default_rng(sequence).integers(90, 110, (120, 200, 3), np.uint8)
+    for colour, left in people:
+        noise[40:80, left : left + 40] = colour
+    return noise
+
+
+class ColourDetector:
+    """Finds squares of the colours above."""
+
+    def detect(self, frame: Frame) -> list[FaceDetection]:
+        found = []
+        for colour in (ANN, BOB):
+            rows, columns = np.nonzero((frame.pixels == colour).all(axis=2))
+            if rows.size > 400:
+                left, top = float(columns.min()), float(rows.min())
+                box = Box(left, top, left + 40, top + 40)
+                points = SHAPE * 40 + np.array([left, top], np.float32)
+                found.append(FaceDetection(box, points, 0.9))
+        return found
+
+    def bytes_copied(self, frame: Frame) -> int:
+        return frame.pixels.size
+
+
+class ColourEmbedder:
+    """One dimension a colour channel; an embedding is the mean colour's direction."""
+
+    model_id = "colour"
+    colour_order = ColourOrder.BGR
+
+    def __init__(self) -> None:
+        self.embedded = 0
+        self.odd = False
+        self.hold: threading.Event | None = None
+
+    def embed(self, face: AlignedFace) -> Embedding:
+        self.embedded += 1
+        if self.hold is not None:
+            self.hold.wait(60)
+        if self.odd:
+            raise EmbeddingError("NaN on purpose")
+        mean = face.pixels[40:70, 40:70].reshape(-1, 3).mean(axis=0)
+        return Embedding((mean / np.linalg.norm(mean)).astype(np.float32), self.model_id)
+
+
+class ColourIndex:
+    """Knows Ann; Bob is a stranger."""
+
+    size = 1
+
+    def __init__(self) -> None:
+        self.busy = 0
+
+    def refresh(self) -> bool:
+        if self.busy:
+            self.busy -= 1
+            raise GalleryBusy("somebody writes")
+        return False
+
+    def search(self, probe: Embedding) -> Match | None:
+        return Match(Candidate("ann", float(probe.vector[0])), None)
+
+
+class Collector:
+    """A sink that keeps what it gets, and may refuse at first."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.refusals = 0
+        self.closed = False
+
+    def emit(self, event: Event) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise StorageError("full on purpose")
+        self.events.append(event)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Stand:
+    """A line on fakes."""
+
+    def __init__(self, steps: Iterable[Step], *, lossless: bool = True) -> None:
+        self.ledger: list[str] = []
+        self.embedder, self.index, self.sink = ColourEmbedder(), ColourIndex(), Collector()
+        self.line = Line(
+            Parts(
+                camera_name="door",
+                open_camera=lambda: ScriptedCamera(iter(steps), self.ledger),
+                open_watcher=self._watcher,
+                open_knowledge=self._knowledge,
+                sinks={"collector": lambda: self.sink},
+                colour_order=ColourOrder.BGR,
+                limits=NO_LIMITS,
+                policy=DecisionPolicy(PolicyLimits(recheck_after=60, retry_after=60)),
+                replay=True,
+                lossless=lossless,
+            )
+        )
+
+    @contextmanager
+    def _watcher_context(self) -> Iterator[Watcher]:
+        yield Watcher(ColourDetector(), ColourDetector())
+
+    def _watcher(self) -> AbstractContextManager[Watcher]:
+        return self._watcher_context()
+
+    @contextmanager
+    def _knowledge_context(self) -> Iterator[Knowledge]:
+        yield Knowledge(self.embedder, self.index, lambda size: 0.9)
+
+    def _knowledge(self) -> AbstractContextManager[Knowledge]:
+        return self._knowledge_context()
+
+    def run_to_the_end(self) -> None:
+        self.line.start()
+        self.line.crew.wait(60)
+        assert self.line.stop(60) == []
+        self.check()
+
+    def check(self) -> None:
+        assert self.ledger.count("lent") == self.ledger.count("back")
+        assert self.sink.closed
+
+    def decisions(self) -> list[DecisionMade]:
+        happenings = [event.happening for event in self.sink.events]
+        return [h for h in happenings if isinstance(h, DecisionMade)]
+
+
+def test_two_people_get_one_decision_each_and_little_is_embedded() -> None:
+    walk: list[Step] = [scene((ANN, 20 + i), (BOB, 120 - i), sequence=i) for i in range(28)]
+    stand = Stand(walk)
+    stand.run_to_the_end()
+    seen = {d.track_id: d.decision for d in stand.decisions()}
+    assert sorted(d.outcome for d in seen.values()) == [Outcome.KNOWN, Outcome.UNKNOWN]
+    assert len(stand.decisions()) == 2
+    assert stand.embedder.embedded == 3 + 5, "three frames know Ann, five do not know Bob"
+    figures = stand.line.figures
+    assert figures.frames["captured"] == figures.frames["looked_at"] == 28
+    assert figures.decisions == {"known": 1, "unknown": 1}
+    assert figures.bytes_copied > 0
+    assert isinstance(stand.sink.events[0].happening, CameraChanged)
+
+
+def test_a_face_that_leaves_is_an_event_with_its_decision() -> None:
+    there: list[Step] = [scene((ANN, 50), sequence=i) for i in range(10)]
+    gone: list[Step] = [lambda: time.sleep(0.05)]  # the track is lost by the frames' own times
+    for i in range(30):
+        gone += [lambda: time.sleep(0.04), scene(sequence=100 + i)]
+    stand = Stand(there + gone)
+    stand.run_to_the_end()
+    left = [e.happening for e in stand.sink.events if isinstance(e.happening, FaceLeft)]
+    assert len(left) == 1
+    assert left[0].decision is not None
+    assert left[0].decision.person_id == "ann"
+
+
+def test_an_odd_embedding_never_matches() -> None:
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(20)])
+    stand.embedder.odd = True
+    stand.run_to_the_end()
+    assert stand.decisions() == []
+
+
+def test_a_busy_gallery_is_said_once_and_tried_again() -> None:
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(20)])
+    stand.index.busy = 3
+    stand.run_to_the_end()
+    troubles = [e.happening for e in stand.sink.events if isinstance(e.happening, Trouble)]
+    assert [t.where for t in troubles] == ["gallery"]
+    assert [d.decision.outcome for d in stand.decisions()] == [Outcome.KNOWN]
+
+
+def test_a_sink_that_refuses_gets_its_events_later_in_order() -> None:
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(10)])
+    stand.sink.refusals = 2
+    stand.run_to_the_end()
+    assert [type(e.happening) for e in stand.sink.events] == [CameraChanged, DecisionMade]
+    assert stand.line.deliverers["collector"].failures == 2
+
+
+def test_a_slow_recogniser_never_makes_frames_old() -> None:
+    """With the recogniser standing still, capture and detection go on and the newest wins."""
+    steps: list[Step] = [scene((ANN, 50), sequence=i) for i in range(200)]
+    stand = Stand(steps, lossless=False)
+    hold = threading.Event()
+    stand.embedder.hold = hold
+    steps.append(hold.set)
+    stand.run_to_the_end()
+    assert stand.line.figures.frames["captured"] == 200
+    assert stand.line.figures.batches_displaced > 0 or stand.line.figures.frames["displaced"] > 0
+
+
+def test_a_stage_that_raises_stops_the_line_and_is_kept() -> None:
+    steps: list[Step] = [scene((ANN, 50)), ZeroDivisionError("driver bug")]
+    stand = Stand(steps)
+    stand.line.start()
+    assert stand.line.crew.stop.wait(60)
+    assert stand.line.stop(60) == []
+    stand.check()
+    assert [(f.stage, type(f.error)) for f in stand.line.crew.failures] == [
+        ("capture", ZeroDivisionError)
+    ]
+
+
+def endless() -> Iterator[Step]:
+    number = 0
+    while True:
+        number += 1
+        yield scene((ANN, number % 150), sequence=number % 50)
+
+
+@pytest.mark.slow
+def test_it_stops_at_any_moment_with_every_lease_returned() -> None:
+    chance = random.Random(11)
+    for _ in range(500):
+        stand = Stand(endless(), lossless=False)
+        stand.line.start()
+        time.sleep(chance.uniform(0, 0.02))
+        assert stand.line.stop(30) == []
+        stand.check()
