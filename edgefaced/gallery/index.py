@@ -6,7 +6,7 @@ from edgefaced.core.matching import best_match, exact_scores, scan_error
 from edgefaced.errors import EmbeddingError, ModelMismatch
 from edgefaced.gallery.matrix import TemplateMatrix
 from edgefaced.gallery.records import TemplateTable
-from edgefaced.gallery.scan import BY_PRODUCT, IndexKind, choose_scan
+from edgefaced.gallery.scan import BY_NUMPY, IndexKind, choose_scan
 from edgefaced.gallery.store import Gallery
 from edgefaced.types import Embedding, Match
 
@@ -18,7 +18,7 @@ class LiveIndex:
         self.gallery = gallery
         self.model_id = model_id
         self._kind: IndexKind = kind
-        self._scan = BY_PRODUCT
+        self._scan = BY_NUMPY
         self._matrix: TemplateMatrix | None = None
         self._version = (0, 0)
         self._revision = 0
@@ -94,7 +94,7 @@ class LiveIndex:
         version = self.gallery.version()
         self.close()
         table = self.gallery.templates(self.model_id)
-        self._scan = choose_scan(self._kind, table.vectors.size)
+        self._scan = choose_scan(self._kind, len(table.vectors))
         self._matrix = None
         self._add(table)
         self._version, self._revision = version, table.revision
@@ -104,7 +104,7 @@ class LiveIndex:
         if rows == 0:
             return
         if self._matrix is None or (self.size == 0 and self._matrix.dimension != dimension):
-            self._matrix = TemplateMatrix(dimension, self._scan.order)
+            self._matrix = TemplateMatrix(dimension)
         self._matrix.add(table.vectors, table.owners, table.person_ids)
         table.vectors[:] = 0  # the matrix has its own copy, which it overwrites on removal
 

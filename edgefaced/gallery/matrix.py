@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,6 @@ from numpy.typing import NDArray
 from edgefaced.types import F32
 
 SMALLEST_CAPACITY = 64
-
-Order = Literal["C", "F"]
-"""Memory order of a matrix: rows or columns contiguous."""
 
 
 class TemplateMatrix:
@@ -23,11 +19,10 @@ class TemplateMatrix:
     the person of a row, empty for a number that is free. Rows have no order.
     """
 
-    __slots__ = ("_count", "_free", "_numbers", "_order", "_owners", "_vectors", "ids")
+    __slots__ = ("_count", "_free", "_numbers", "_owners", "_vectors", "ids")
 
-    def __init__(self, dimension: int, order: Order) -> None:
-        self._order: Order = order
-        self._vectors: F32 = np.zeros((SMALLEST_CAPACITY, dimension), np.float32, order)
+    def __init__(self, dimension: int) -> None:
+        self._vectors: F32 = np.zeros((SMALLEST_CAPACITY, dimension), np.float32)
         self._owners: NDArray[np.intp] = np.zeros(SMALLEST_CAPACITY, np.intp)
         self._count = 0
         self.ids: list[str] = []
@@ -104,7 +99,7 @@ class TemplateMatrix:
 
     def _grow(self, rows: int) -> None:
         capacity = max(rows, 2 * len(self._vectors))
-        vectors = np.zeros((capacity, self.dimension), np.float32, self._order)
+        vectors = np.zeros((capacity, self.dimension), np.float32)
         owners = np.zeros(capacity, np.intp)
         vectors[: self._count], owners[: self._count] = self.vectors, self.owners
         self._vectors[:] = 0

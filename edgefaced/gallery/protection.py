@@ -16,6 +16,9 @@ from edgefaced.gallery.names import lookup_form
 
 NONCE_BYTES = 12
 TAG_BYTES = 16
+SEAL_BYTES = NONCE_BYTES + TAG_BYTES
+"""How much longer a sealed record is than its plain text."""
+
 _CHECK = b"edgefaced gallery key"
 
 
@@ -64,6 +67,15 @@ class Protection:
             if len(rest) < TAG_BYTES:
                 raise InvalidTag
             return self._cipher.decrypt(nonce, rest, place.associated_data())
+        except InvalidTag:
+            raise damaged(place) from None
+
+    def open_into(self, sealed: bytes, place: Place, plain: memoryview) -> None:
+        """As `open`, into memory of the caller's, who can overwrite it; no other copy is made."""
+        try:
+            self._cipher.decrypt_into(
+                sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place.associated_data(), plain
+            )
         except InvalidTag:
             raise damaged(place) from None
 

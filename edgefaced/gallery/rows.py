@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from edgefaced.errors import EmbeddingError
-from edgefaced.gallery.protection import Place, Protection, damaged
+from edgefaced.gallery.protection import SEAL_BYTES, Place, Protection, damaged
 from edgefaced.gallery.records import (
     Change,
     ChangeKind,
@@ -192,11 +192,26 @@ def stored_templates(
 
 
 def open_vector(protection: Protection, sealed: bytes, place: Place) -> F32:
-    """A vector in memory of its own, in this machine's byte order."""
-    plain = protection.open(sealed, place)
-    if len(plain) % _VECTOR.itemsize:
-        raise damaged(place)
-    return np.frombuffer(plain, _VECTOR).astype(np.float32)
+    """One vector in memory of its own."""
+    vector: F32 = open_vectors(protection, [(sealed, place)])[0]
+    return vector
+
+
+def open_vectors(protection: Protection, records: Sequence[tuple[bytes, Place]]) -> F32:
+    """Vectors of one size as a matrix; no other copy of them is left in memory."""
+    if not records:
+        return np.empty((0, 0), np.float32)
+    size, rest = divmod(len(records[0][0]) - SEAL_BYTES, _VECTOR.itemsize)
+    if size < 1 or rest:
+        raise damaged(records[0][1])
+    vectors = np.empty((len(records), size), _VECTOR)
+    for vector, (sealed, place) in zip(vectors, records, strict=True):
+        if len(sealed) != vector.nbytes + SEAL_BYTES:
+            raise damaged(place)
+        protection.open_into(sealed, place, vector.data.cast("B"))
+    # On the machines we run on this is the same memory; elsewhere the bytes change places.
+    native: F32 = vectors.astype(np.float32, copy=False)
+    return native
 
 
 def append_change(db: sqlite3.Connection, person_id: str, kind: ChangeKind) -> None:

@@ -263,20 +263,13 @@ class Gallery:
         ids = tuple(dict.fromkeys(person_id for _, person_id, _ in sealed))
         number = {person_id: i for i, person_id in enumerate(ids)}
         owners = np.array([number[person_id] for _, person_id, _ in sealed], dtype=np.intp)
-        vectors = np.empty((0, 0), np.float32)
-        for i, (row, person_id, blob) in enumerate(sealed):
-            place = rows.vector_place(row, person_id, model_id)
-            vector = rows.open_vector(self.protection, blob, place)
-            if i == 0:
-                vectors = np.empty((len(sealed), vector.size), np.float32)
-            if vector.size != vectors.shape[1]:
-                raise damaged(place)
-            vectors[i] = vector
+        places = [rows.vector_place(row, person_id, model_id) for row, person_id, _ in sealed]
+        records = [(blob, place) for (_, _, blob), place in zip(sealed, places, strict=True)]
+        vectors = rows.open_vectors(self.protection, records)
         lengths = np.linalg.norm(vectors, axis=1)
         broken = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT_TOLERANCE))
         if broken.size:
-            row, person_id, _ = sealed[int(broken[0])]
-            raise damaged(rows.vector_place(row, person_id, model_id))
+            raise damaged(places[int(broken[0])])
         return TemplateTable(vectors, owners, ids, revision)
 
 

@@ -17,7 +17,7 @@ from edgefaced.errors import DependencyMissing, EmbeddingError, ModelMismatch
 from edgefaced.gallery.index import open_index
 from edgefaced.gallery.records import ChangeKind, NewTemplate
 from edgefaced.gallery.rows import KEPT_CHANGES, append_change
-from edgefaced.gallery.scan import FAISS_WINS_AT_NUMBERS, Scan, by_faiss, choose_scan
+from edgefaced.gallery.scan import FAISS_WINS_AT_ROWS, Scan, by_faiss, choose_scan
 from edgefaced.gallery.store import Gallery
 from edgefaced.protocols import GalleryIndex
 from edgefaced.types import F32, Embedding
@@ -254,9 +254,8 @@ def test_scans_keep_the_rows_that_decide(
     target = vectors[random.integers(rows)].copy()
     expected = best_match(exact_scores(vectors, target), owners, ids)
     for scan in scans():
-        laid = np.asarray(vectors, order=scan.order)
-        kept = scan.run(laid, target, owners, scan_error(dimension))
-        scores = exact_scores(laid[kept], target)
+        kept = scan.run(vectors, target, owners, scan_error(dimension))
+        scores = exact_scores(vectors[kept], target)
         assert best_match(scores, owners[kept], ids) == expected
         assert kept.dtype == np.intp
 
@@ -267,20 +266,20 @@ def test_faiss_widens_until_there_is_another_person() -> None:
     owners = np.zeros(500, np.intp)
     owners[499] = 1
     for scan in scans():
-        kept = scan.run(np.asarray(vectors, order=scan.order), unit(1), owners, 1e-5)
+        kept = scan.run(vectors, unit(1), owners, 1e-5)
         assert 499 in kept
 
 
 def test_auto_is_exact_for_small_galleries_and_without_faiss(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert choose_scan("auto", FAISS_WINS_AT_NUMBERS - 1).name == "exact"
+    assert choose_scan("auto", FAISS_WINS_AT_ROWS - 1).name == "exact"
     pytest.importorskip("faiss")
-    assert choose_scan("auto", FAISS_WINS_AT_NUMBERS).name == "faiss"
-    assert choose_scan("exact", FAISS_WINS_AT_NUMBERS).name == "exact"
+    assert choose_scan("auto", FAISS_WINS_AT_ROWS).name == "faiss"
+    assert choose_scan("exact", FAISS_WINS_AT_ROWS).name == "exact"
     assert choose_scan("faiss", 0).name == "faiss"
     monkeypatch.setitem(sys.modules, "faiss", None)
-    assert choose_scan("auto", FAISS_WINS_AT_NUMBERS).name == "exact"
+    assert choose_scan("auto", FAISS_WINS_AT_ROWS).name == "exact"
     with pytest.raises(DependencyMissing, match=r"pip install 'edgefaced\[faiss\]'"):
         choose_scan("faiss", 0)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from edgefaced.gallery.matrix import SMALLEST_CAPACITY, Order, TemplateMatrix
+from edgefaced.gallery.matrix import SMALLEST_CAPACITY, TemplateMatrix
 from edgefaced.types import F32
 
 DIMENSION = 4
@@ -26,11 +25,9 @@ def rows_of(matrix: TemplateMatrix) -> Counter[tuple[str, tuple[float, ...]]]:
 class MatrixAsASet(RuleBasedStateMachine):
     """Whatever is done, the matrix holds what a plain collection holds."""
 
-    order: Order = "C"
-
     def __init__(self) -> None:
         super().__init__()
-        self.matrix = TemplateMatrix(DIMENSION, self.order)
+        self.matrix = TemplateMatrix(DIMENSION)
         self.model: dict[str, list[tuple[float, ...]]] = {}
         self.number = 0
 
@@ -70,18 +67,12 @@ class MatrixAsASet(RuleBasedStateMachine):
         assert not whole[self.matrix.count :].any()
 
 
-class MatrixByColumns(MatrixAsASet):
-    order: Order = "F"
+TestMatrix = MatrixAsASet.TestCase
+TestMatrix.settings = settings(max_examples=100, stateful_step_count=25)
 
 
-TestRows = MatrixAsASet.TestCase
-TestColumns = MatrixByColumns.TestCase
-TestRows.settings = TestColumns.settings = settings(max_examples=60, stateful_step_count=25)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_growing_wipes_the_memory_it_leaves(order: Order) -> None:
-    matrix = TemplateMatrix(DIMENSION, order)
+def test_growing_wipes_the_memory_it_leaves() -> None:
+    matrix = TemplateMatrix(DIMENSION)
     full = np.ones((SMALLEST_CAPACITY, DIMENSION), np.float32)
     matrix.add(full, np.zeros(len(full), np.intp), ["ann"])
     before = matrix.vectors
