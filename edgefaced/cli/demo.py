@@ -131,6 +131,5 @@ def _about(manifest: PackManifest, result: RunResult) -> str:
 
     names = " + ".join(model.id for model in manifest.model)
     frame = next(time for time in result.times if time.stage is Stage.FRAME)
-    return (
-        f"pack {manifest.name}: {names}; {result.frames} frames, {frame.p50_ms:.0f} ms each (p50)"
-    )
+    speed = f"{result.frames} frames, {frame.p50_ms:.0f} ms each (median)"
+    return f"pack {manifest.name}: {names}; {speed}"

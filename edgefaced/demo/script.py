@@ -170,7 +170,7 @@ SCENES = (
         (
             Part(Role.STRANGER_2, walk(60, 90, 625, 640)),
             Part(Role.PERSON_A, walk(90, 160, 330, 290)),
-            Part(Role.PERSON_B, walk(70, 150, 900, 1000)),
+            Part(Role.PERSON_B, walk(70, 150, 970, 1040)),
         ),
     ),
     Scene(
