@@ -77,6 +77,14 @@ class LeaseBook:
                 loan.give_back()
 
 
+def left_out(camera: str, leases: int) -> LeaseError:
+    """What closing a camera reports while frames of it are on loan."""
+    return LeaseError(
+        f"{camera}: closed while {leases} {'frame was' if leases == 1 else 'frames were'} on loan",
+        "every lease is released before its camera is closed",
+    )
+
+
 class _Loan:
     """One frame on loan."""
 

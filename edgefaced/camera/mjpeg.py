@@ -1,0 +1,58 @@
+"""Frames of cameras that send JPEGs: whole ones are decoded, the others are known as damaged."""
+
+from __future__ import annotations
+
+import re
+
+import cv2
+import numpy as np
+
+from edgefaced.types import U8
+
+_BEGIN = b"\xff\xd8"
+_SCAN, _END = 0xDA, 0xD9
+_RESTARTS = range(0xD0, 0xD8)
+_MARKER = re.compile(rb"\xff+([^\x00\xff])", re.DOTALL)
+"""In the data of a scan: an FF of the data itself is followed by 00."""
+
+
+def decode(data: bytes, width: int, height: int) -> U8 | None:
+    """BGR pixels (height, width, 3) of a frame, or None for a damaged one.
+
+    Decoders paint what is missing grey; a frame that lost a part on the wire is refused instead.
+    """
+    if not is_whole(data):
+        return None
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    if pixels is None or pixels.shape != (height, width, 3):
+        return None
+    return np.asarray(pixels, np.uint8)
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether a baseline JPEG begins, ends, and has nothing of another frame in its scan.
+
+    Cameras pad behind the end, and leave out the tables that all Motion JPEG has in common.
+    """
+    at = _scan(data)
+    if at is None:
+        return False
+    for restarts, found in enumerate(_MARKER.finditer(data, at)):
+        marker = found[1][0]
+        if marker == _END:
+            return True
+        if marker not in _RESTARTS or marker - _RESTARTS.start != restarts % len(_RESTARTS):
+            return False  # the beginning of another frame, or a piece between restarts is gone
+    return False
+
+
+def _scan(data: bytes) -> int | None:
+    """Where the scan's segment begins; segments before it are skipped by their lengths."""
+    if not data.startswith(_BEGIN):
+        return None
+    at = len(_BEGIN)
+    while at + 4 <= len(data) and data[at] == 0xFF:
+        if data[at + 1] == _SCAN:
+            return at + 2
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return None
