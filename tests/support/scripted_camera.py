@@ -19,12 +19,13 @@ Step = U8 | None | Exception | Callable[[], None]
 
 
 class ScriptedCamera:
-    """Plays its steps and then is over."""
+    """Plays its steps and then is over; its frames are 1/30 s apart, however fast it plays."""
 
     def __init__(self, steps: Iterator[Step], ledger: list[str]) -> None:
         self._steps = steps
         self._ledger = ledger
         self._sequence = 0
+        self._start_ns = time.monotonic_ns()
         self.book = LeaseBook("scripted")
         self.description = CameraDescription(
             name="scripted",
@@ -50,7 +51,8 @@ class ScriptedCamera:
                 step()
                 continue
             self._sequence += 1
-            frame = Frame(self._sequence, time.monotonic_ns(), step, PixelFormat.BGR)
+            captured_ns = self._start_ns + self._sequence * 33_333_333
+            frame = Frame(self._sequence, captured_ns, step, PixelFormat.BGR)
             self._ledger.append("lent")
             return self.book.lend(frame, lambda: self._ledger.append("back"))
         raise CameraEnded("the script is over")

@@ -136,6 +136,16 @@ def test_a_partial_file_of_another_address_is_not_mixed_in(
     assert "if-range" not in server.asked[0].headers
 
 
+def test_another_part_than_asked_for_is_not_appended(
+    server: LocalServer, target: Path, transport: Transport
+) -> None:
+    interrupted(server, target, transport, Resource(CONTENT))
+    server.add("/model", Resource(CONTENT, range_off_by=1))
+    fetch(server, target, transport)
+    assert target.read_bytes() == CONTENT
+    assert [a.headers.get("range") for a in server.asked] == [f"bytes={HALF}-", None]
+
+
 def test_a_partial_file_that_is_whole_needs_no_network(
     server: LocalServer, target: Path, transport: Transport
 ) -> None:

@@ -164,6 +164,19 @@ def secure_url(server: LocalServer) -> str:
     return f"https://{server.host}/net.onnx"
 
 
+def test_the_certificates_of_the_system_are_trusted_through_a_proxy_as_well(
+    secure: LocalServer,
+    server: LocalServer,
+    identity: Identity,
+    get: Get,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(identity.cert))  # where OpenSSL finds the system's
+    assert get(secure_url(secure), PipConfig()) == CONTENT
+    assert get(secure_url(secure), PipConfig(proxy=server.url)) == CONTENT
+    assert [asked.path for asked in server.asked] == [f"CONNECT {secure.host}"]
+
+
 def test_an_unknown_certificate_is_refused(secure: LocalServer, get: Get) -> None:
     with pytest.raises(DownloadError, match="certificate") as caught:
         get(secure_url(secure), PipConfig())

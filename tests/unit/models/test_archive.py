@@ -14,6 +14,7 @@ import pytest
 from archives import tarred, zipped
 
 from edgefaced.errors import ModelDamaged
+from edgefaced.models import archive
 from edgefaced.models.archive import LARGEST_HEADER_BYTES, is_archive, members
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.sources import keep_if_pinned
@@ -50,23 +51,23 @@ def test_members_may_be_passed_over_unread(path: Path, data: bytes) -> None:
 
 
 def test_links_devices_and_folders_are_no_files(path: Path) -> None:
-    with tarfile.open(path, "w") as archive:
+    with tarfile.open(path, "w") as packed:
         for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
             info = tarfile.TarInfo(f"odd-{kind!r}")
             info.type, info.linkname = kind, "/etc/passwd"
-            archive.addfile(info)
+            packed.addfile(info)
         folder = tarfile.TarInfo("folder")
         folder.type = tarfile.DIRTYPE
-        archive.addfile(folder)
+        packed.addfile(folder)
     assert contents(path) == {}
 
 
 def test_a_link_in_a_zip_is_no_file(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w") as packed:
         link = zipfile.ZipInfo("link.onnx")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(link, "/etc/passwd")
-        archive.writestr("folder/", b"")
+        packed.writestr(link, "/etc/passwd")
+        packed.writestr("folder/", b"")
     assert contents(path) == {}
 
 
@@ -122,6 +123,22 @@ def test_a_header_that_asks_for_memory_is_refused(path: Path) -> None:
     path.write_bytes(buffer.getvalue())
     with pytest.raises(ModelDamaged, match="header of"):
         contents(path)
+
+
+def test_an_archive_of_endless_members_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_MEMBERS", 20)
+    path.write_bytes(tarred({str(n): b"" for n in range(30)}))
+    with pytest.raises(ModelDamaged, match="more than 20 members"):
+        contents(path)
+
+
+def test_an_archive_that_unpacks_without_end_is_left(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "LARGEST_UNPACKED_BYTES", 1_000_000)
+    path.write_bytes(tarred({"zeros": bytes(2_000_000), "after": b""}))
+    with pytest.raises(ModelDamaged, match="unpacks to more"):
+        [member.name for member in members(path)]
 
 
 def test_a_member_that_unpacks_to_more_than_is_pinned_is_cut_off(

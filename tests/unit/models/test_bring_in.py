@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from archives import tarred, zipped
 from installation import Installation
-from tiny_pack import TinyPack
+from tiny_pack import TinyPack, digest
 
 from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing
 from edgefaced.models.bring_in import Imported, bring_in
@@ -224,6 +226,24 @@ def test_what_one_machine_exports_another_imports(
     moved = find_pack("tiny", (there.store.layout.packs,))
     assert moved == pack
     assert pack_state(moved, there.store) is PackState.INSTALLED
+
+
+def test_photographs_travel_with_a_pack(here: Installation, tiny: TinyPack, tmp_path: Path) -> None:
+    picture = cv2.imencode(".png", np.full((40, 40, 3), 90, np.uint8))[1].tobytes()
+    proof = f"""
+[[proof]]
+file = "face.png"
+size_bytes = {len(picture)}
+sha256 = "{digest(picture)}"
+credit = "nobody"
+source = []
+"""
+    folder = tiny.write_files(tmp_path / "files")
+    (folder / "tiny.toml").write_text(tiny.manifest + proof)
+    (folder / "a photograph").write_bytes(picture)
+    (imported,) = bring(here, folder)
+    assert {v.proof.kind for p in imported.prepared for v in p.record.variants} == {"photographs"}
+    assert "face.png" in hand_out(imported.manifest, here.store, tmp_path / "tiny.tar")
 
 
 def test_a_pack_that_is_not_here_cannot_be_exported(

@@ -121,6 +121,18 @@ def test_an_unknown_name_is_answered_with_what_there_is(name: str) -> None:
         ('role = "embedder"', 'role = "detector"', "model"),
         ('scores = ["score"]', 'scores = ["scores"]', "score"),
         ("sizes = [32]", "sizes = [33]", "sizes"),
+        ("sizes = [32]", "", "sizes"),
+        ("strides = [8]", "strides = [8, 16]", "one per stride"),
+        ('kind = "scrfd"', 'kind = "yunet"', "objectness"),
+        ('kind = "scrfd"', 'kind = "scrfd"\nobjectness = ["score"]', "objectness"),
+        (
+            'kind = "scrfd"',
+            'kind = "yunet"\nobjectness = ["score", "score"]',
+            "one per stride",
+        ),
+        ('role = "detector"', 'role = "liveness"', "decoder"),
+        ('role = "embedder"', 'role = "liveness"', "embedding"),
+        ('output = "vector"', 'output = "score"', "not an output"),
     ],
 )
 def test_what_a_manifest_may_not_say_is_answered_with_its_key(
@@ -130,6 +142,18 @@ def test_what_a_manifest_may_not_say_is_answered_with_its_key(
     assert good in text
     with pytest.raises(ManifestError, match=key):
         parse_manifest(text.replace(good, bad).encode(), "it")
+
+
+def test_a_pack_says_that_it_has_no_model_of_a_role() -> None:
+    pack = parse_manifest(TINY.manifest.encode(), "it")
+    with pytest.raises(ManifestError, match="no liveness"):
+        pack.of_role(Role.LIVENESS)
+
+
+def test_a_manifest_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(ManifestError, match=r"folder\.toml"):
+        find_pack("folder", (tmp_path,))
 
 
 def test_an_https_source_without_a_member_pins_no_archive() -> None:
