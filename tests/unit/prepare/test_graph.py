@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 import pytest
@@ -23,7 +25,8 @@ WEIGHT = normal(4, 3, 3, 3)
 
 
 def conv(*, listed: bool = False) -> bytes:
-    inputs, outputs = {"x": ["n", 3, 8, 8]}, {"y": [1, 4, 4, 4]}
+    inputs: dict[str, Sequence[int | str]] = {"x": ["n", 3, 8, 8]}
+    outputs = {"y": [1, 4, 4, 4]}
     return network([CONV], {"w": WEIGHT}, inputs, outputs, listed=listed)
 
 
