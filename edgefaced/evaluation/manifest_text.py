@@ -59,9 +59,9 @@ def with_calibration(text: str, spec: CalibrationSpec, source: str, *, name: str
     # Comments at the end speak of what follows, so the block goes before them.
     while body and (not kept[body - 1].strip() or kept[body - 1].lstrip().startswith("#")):
         body -= 1
-    block = ["", *calibration_toml(spec).splitlines()]
-    after = kept[body:] if end < len(lines) else [line for line in kept[body:] if line.strip()]
-    result = "\n".join([*lines[:start], *kept[:body], *block, *after, *lines[end:]]) + "\n"
+    remarks = "\n".join(kept[body:]).strip("\n").splitlines()
+    parts = [lines[:start] + kept[:body], calibration_toml(spec).splitlines(), remarks, lines[end:]]
+    result = "\n\n".join("\n".join(part) for part in parts if part) + "\n"
     _same_but_calibration(before, parse_manifest(result.encode(), source), spec, source, name)
     return result
 

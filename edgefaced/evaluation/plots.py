@@ -34,7 +34,7 @@ def draw_scores(comparisons: Comparisons, title: str, file: Path) -> None:
         right.stairs(share, EDGES, fill=True, alpha=0.5, label=f"{label}, n = {counts.sum():,.0f}")
     right.set(xlabel="cosine", ylabel="share of comparisons", title="Scores", xlim=(-0.5, 1.0))
     right.set_yscale("log")
-    right.legend()
+    right.legend(loc="upper left")
     figure.suptitle(title)
     try:
         figure.savefig(file, dpi=120)
