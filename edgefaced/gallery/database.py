@@ -22,6 +22,9 @@ BUSY_SECONDS = 5.0
 PAGE_BYTES = 8192
 """Three templates of 512 numbers fit a page; of SQLite's usual 4096 bytes one would waste half."""
 
+WAL_PAGES = 100
+"""The WAL goes home every 800 kB; a gallery is written rarely, and a small disk fills quickly."""
+
 
 class Database:
     """Read and write transactions on an existing gallery file; used by one thread."""
@@ -84,13 +87,25 @@ class Database:
         try:
             with translated(self.path):
                 execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-                execute("VACUUM")
+                # First what is committed goes home: on a disk that is nearly full a second copy of
+                # the gallery must not take the room that this needs.
+                execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                compact = self._vacuum()
                 (busy, _, _) = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                return not busy
+                return compact and not busy
         except (GalleryBusy, StorageError):
             return False
         finally:
             execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+    def _vacuum(self) -> bool:
+        """False on a disk without room for a second copy: then zeroed rows must do for now."""
+        try:
+            with translated(self.path):
+                self.connection.execute("VACUUM")
+        except StorageError:
+            return False
+        return True
 
 
 def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
@@ -153,6 +168,7 @@ def _configure(connection: sqlite3.Connection) -> None:
         "secure_delete = ON",
         "foreign_keys = ON",
         "trusted_schema = OFF",
+        f"wal_autocheckpoint = {WAL_PAGES}",
         "temp_store = MEMORY",  # VACUUM's copy must not land in a temporary file
     ):
         connection.execute(f"PRAGMA {pragma}").fetchall()

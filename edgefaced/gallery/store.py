@@ -21,7 +21,7 @@ import numpy as np
 
 from edgefaced.errors import ModelMismatch, Refused, UsageError
 from edgefaced.gallery import rows
-from edgefaced.gallery.database import Database
+from edgefaced.gallery.database import BUSY_SECONDS, Database
 from edgefaced.gallery.lock import Lock, get_meta, mark_scrub, renewed, settle_key, start, unlock
 from edgefaced.gallery.names import checked_name, checked_note
 from edgefaced.gallery.protection import Protection, damaged
@@ -249,7 +249,8 @@ class Gallery:
             pending = get_meta(db, "scrub")
         if pending is None and only_if_pending:
             return True
-        if not self.database.rewrite():
+        # Opening a gallery should not wait long for a reader that holds a scrub back.
+        if not self.database.rewrite(seconds=1.0 if only_if_pending else BUSY_SECONDS):
             return False
         if pending is not None:
             # A removal that came in the meantime has set another mark, which stays.

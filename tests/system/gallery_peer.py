@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,7 +55,8 @@ class Peer:
                 return None if match is None else [match.best.person_id, match.best.score]
             case "enrol":
                 assert self.gallery is not None
-                new = [NewTemplate(embedding(seed)) for seed in order["seeds"]]
+                picture = bytes(order.get("picture_bytes", 0)) or None
+                new = [NewTemplate(embedding(seed), picture) for seed in order["seeds"]]
                 return self.gallery.enrol(order["name"], new).id
             case "remove":
                 assert self.gallery is not None
@@ -67,6 +69,13 @@ class Peer:
             case "release":
                 assert self.gallery is not None
                 self.gallery.database.connection.execute("COMMIT")
+                return None
+            case "limit":  # no file of this process may grow beyond it
+                _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (order["bytes"], hard))
+                return None
+            case "close":
+                self.stack.close()
                 return None
         raise ValueError(order)
 

@@ -1,0 +1,125 @@
+"""A disk that is full: one clear error, nothing torn, nothing committed lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from edgefaced.errors import StorageError
+from edgefaced.gallery.check import check_gallery
+from edgefaced.gallery.export_file import write_export
+from edgefaced.gallery.records import NewTemplate
+from edgefaced.gallery.store import Gallery
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+peer_module = load("gallery_peer")
+
+
+def new(seed: int) -> list[NewTemplate]:
+    return [NewTemplate(peer_module.embedding(seed), bytes(20_000))]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", str(disk)],
+        check=False,
+        capture_output=True,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this machine does not let us mount a small file system")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def fill(gallery: Gallery) -> int:
+    """Enrols until there is no room; how many came in."""
+    for n in range(1000):
+        with suppress(StorageError):
+            gallery.enrol(f"Person {n}", new(n))
+            continue
+        with pytest.raises(StorageError, match=r"disk") as caught:
+            gallery.enrol(f"Person {n}", new(n))
+        assert "\n" not in str(caught.value)
+        return n
+    raise AssertionError("the disk has no end")
+
+
+def test_a_full_disk_loses_nothing(small_disk: Path) -> None:
+    places = small_disk / "gallery.db", small_disk / "gallery.key"
+    (small_disk / "ballast").write_bytes(bytes(1_000_000))
+    with Gallery.open(*places, create=True) as gallery:
+        count = fill(gallery)
+        assert count > 3
+        assert len(gallery.people()) == count
+        assert gallery.changes_since(0).revision == count, "what failed left no trace"
+        assert check_gallery(gallery).faults == ()
+        with pytest.raises(StorageError):
+            write_export(small_disk / "export", bytes(2_000_000))
+        assert {f.name for f in small_disk.iterdir()} == {
+            "ballast",
+            "gallery.db",
+            "gallery.db-wal",
+            "gallery.db-shm",
+            "gallery.key",
+        }, "no drafts are left"
+    with Gallery.open(*places) as gallery:
+        assert len(gallery.people()) == count
+        (small_disk / "ballast").unlink()
+        removals = [gallery.remove(person.id).scrubbed for person in gallery.people()[3:]]
+        assert not removals[0], "there is no room for a second copy of a large gallery"
+        assert removals[-1]
+        gallery.enrol("After", new(5000))
+        assert check_gallery(gallery).faults == ()
+        assert len(gallery.people()) == 4
+
+
+def test_a_gallery_cannot_begin_on_a_full_disk(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    with pytest.raises(OSError, match="No space"):
+        ballast.write_bytes(bytes(5_000_000))
+    places = small_disk / "gallery.db", small_disk / "gallery.key"
+    with pytest.raises(StorageError):
+        Gallery.open(*places, create=True)
+    assert not places[0].exists()
+    ballast.unlink()
+    with Gallery.open(*places, create=True) as gallery:
+        assert gallery.people() == []
+
+
+def test_a_file_that_may_not_grow_loses_nothing(tmp_path: Path) -> None:
+    """The same through a limit on files, where nothing can be mounted."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Gallery.open(tmp_path / "gallery.db", tmp_path / "gallery.key", create=True) as gallery:
+        gallery.enrol("Ann", new(1))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))
+        try:
+            count = fill(gallery)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert len(gallery.people()) == count + 1
+        assert check_gallery(gallery).faults == ()
+        gallery.enrol("Bob", new(2))
+        assert len(gallery.people()) == count + 2
