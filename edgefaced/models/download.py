@@ -75,6 +75,7 @@ def _fill(url: str, partial: Path, pin: Pin, transport: Transport, progress: Pro
             failures += 1
             if failures > transport.retries:
                 raise DownloadError(f"{fault}; tried {failures} times") from fault
+            progress.say(f"{fault}; trying again")
             transport.back_off(failures)
         except StorageError:
             _discard(partial)  # a full disk is not left full

@@ -41,7 +41,9 @@ def remove(manifest: PackManifest, store: ModelStore, progress: Progress) -> Rem
         # The mark goes first: killed here, the pack is "not installed" and removal can be repeated.
         unmark_installed(layout, manifest.name)
         for model in manifest.model:
-            if layout.prepared(model) not in recipes:
+            if model.sha256 not in kept:
+                _delete(layout.prepared(model).parent)
+            elif layout.prepared(model) not in recipes:
                 _delete(layout.prepared(model))
         for spec in here:
             if spec.sha256 not in kept:

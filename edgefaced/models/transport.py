@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -127,4 +128,5 @@ def _cause(error: BaseException) -> str:
             break
         reason = inner
     text = str(getattr(reason, "strerror", None) or reason)
-    return text.rpartition(">: ")[2] or type(reason).__name__
+    # urllib3 begins with the connection's own name, which says nothing to a person.
+    return re.sub(r"^(<.*?>|\w+\(.*?\)): ", "", text) or type(reason).__name__
