@@ -130,7 +130,7 @@ def test_a_text_that_cannot_take_the_block_is_left_alone(spec: CalibrationSpec) 
     with pytest.raises(ManifestError, match=r"odd\.toml"):
         with_calibration(odd, spec, "odd.toml")
     # Another line that looks like the pack's name.
-    named = REFERENCE.replace("manifest = 1\n", 'manifest = 1\nsummary = """\nname = 2"""\n')
+    named = REFERENCE.replace("manifest = 1\n", 'manifest = 1\nsummary = """\nname = 2\n"""\n')
     named = re.sub(r"\nsummary = \"[^\"].*", "", named)
     with pytest.raises(ManifestError, match="could not be put in its place"):
         with_calibration(named, spec, "odd.toml", name="mine")
