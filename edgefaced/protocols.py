@@ -164,6 +164,14 @@ class CameraWish:
     frames_per_second: float | None = None
     pixel_format: str | None = None
 
+    def size(self) -> tuple[int, int]:
+        """The wished size; a side that is open follows the other, 1280x720 where both are."""
+        if self.width is not None:
+            return self.width, self.height or self.width * 9 // 32 * 2
+        if self.height is not None:
+            return self.height * 16 // 18 * 2, self.height
+        return 1280, 720
+
 
 @dataclass(frozen=True, slots=True)
 class CameraDescription:

@@ -32,7 +32,6 @@ WIRES = {
 }
 """By four-character code, those that need least work first: 1.5 bytes a pixel, 2, 3, decoding."""
 
-USUAL_SIZE = (1280, 720)
 FAST_ENOUGH = 0.95
 """Of the wished rate: 29.97 is 30."""
 
@@ -85,16 +84,6 @@ class Choice:
     rate: float | None
 
 
-def wished_size(wish: CameraWish) -> tuple[int, int]:
-    """The wish; a side it does not name follows the other, or is the usual one."""
-    width, height = USUAL_SIZE
-    if wish.width is not None:
-        return wish.width, wish.height or wish.width * height // width // 2 * 2
-    if wish.height is not None:
-        return wish.height * width // height // 2 * 2, wish.height
-    return USUAL_SIZE
-
-
 def choose(offers: Sequence[Offer], wish: CameraWish) -> Choice:
     """The offer nearest to the wish: size first, then rate, then the format with least work.
 
@@ -116,7 +105,7 @@ def choose(offers: Sequence[Offer], wish: CameraWish) -> Choice:
 
 
 def _distance(offer: Offer, wish: CameraWish) -> tuple[float, float, int]:
-    width, height = wished_size(wish)
+    width, height = wish.size()
     # A side that falls short costs detail; one that is too long costs only time.
     size = sum(
         2.0 * (wanted - given) / wanted if given < wanted else (given - wanted) / wanted

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from edgefaced.camera.v4l2 import ioctl as v4l2
-from edgefaced.camera.v4l2.choice import WIRES, Offer, SizeRange, wished_size
+from edgefaced.camera.v4l2.choice import WIRES, Offer, SizeRange
 from edgefaced.camera.v4l2.kernel import Kernel
 from edgefaced.protocols import CameraWish
 
@@ -63,7 +63,7 @@ def offers(kernel: Kernel, fd: int, buffer_type: int, wish: CameraWish) -> tuple
 
 
 def _sizes(kernel: Kernel, fd: int, code: int, wish: CameraWish) -> Iterator[tuple[int, int]]:
-    wished = wished_size(wish)
+    wished = wish.size()
     mute = True
     for size in _all(
         kernel, fd, v4l2.ENUM_FRAMESIZES, lambda n: v4l2.FrmSizeEnum(index=n, pixel_format=code)
