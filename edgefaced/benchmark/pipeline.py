@@ -1,0 +1,180 @@
+"""Our whole path, from a frame to a decision, with a clock between the stages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from edgefaced.benchmark.clocked import ClockedBackend
+from edgefaced.benchmark.spread import Spread, spread
+from edgefaced.core.decision import decide
+from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.errors import UsageError
+from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.models.manifest import PackManifest
+from edgefaced.models.store import ModelStore
+from edgefaced.protocols import GalleryIndex
+from edgefaced.recognition.detector import NetworkDetector
+from edgefaced.recognition.embedder import NetworkEmbedder
+from edgefaced.recognition.recogniser import Recogniser
+from edgefaced.types import (
+    FACE_SIDE_PX,
+    Decision,
+    Embedding,
+    FaceDetection,
+    Frame,
+    Liveness,
+    Role,
+)
+
+STAGES = (
+    "feed",
+    "detect network",
+    "decode and nms",
+    "align",
+    "quality",
+    "embed network",
+    "normalise",
+    "match",
+    "decide",
+)
+NETWORKS = ("detect network", "embed network")
+
+THRESHOLD, MINIMUM_MARGIN = 0.4, 0.05
+"""Any: a comparison costs the same whatever it is held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One frame's way: nanoseconds of each of STAGES, and of all from first to last."""
+
+    stages_ns: tuple[int, ...]
+    total_ns: int
+    decision: Decision
+
+    @property
+    def outside_ns(self) -> int:
+        """All that is not spent in a network."""
+        networks = (STAGES.index(name) for name in NETWORKS)
+        return self.total_ns - sum(self.stages_ns[index] for index in networks)
+
+
+@dataclass(frozen=True, slots=True)
+class StageSpread:
+    """One stage's times."""
+
+    name: str
+    times: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineFigures:
+    """Times of every stage, of all of them, and of what happens outside the networks."""
+
+    stages: tuple[StageSpread, ...]
+    outside_networks: Spread
+    total: Spread
+
+
+class Pipeline:
+    """Detector, embedder and quality gates of one pack; used by the thread that opened it."""
+
+    def __init__(
+        self,
+        recogniser: Recogniser,
+        detector: NetworkDetector,
+        embed_clock: ClockedBackend,
+        limits: QualityLimits,
+    ) -> None:
+        self.recogniser = recogniser
+        self._detector = detector
+        self._embed_clock = embed_clock
+        self._limits = limits
+
+    def face_of(self, frame: Frame) -> tuple[FaceDetection, Embedding]:
+        """The one face of a frame. Raises UsageError where there is none or several."""
+        faces = self.recogniser.observe(frame)
+        if len(faces) != 1:
+            raise UsageError(
+                f"{len(faces)} faces found in the picture", "measure with a picture of one face"
+            )
+        return faces[0].detection, self.recogniser.embed(faces[0].aligned)
+
+    def pass_through(self, frame: Frame, index: GalleryIndex) -> Passage:
+        """One frame of one face, from its pixels to the decision."""
+        clock = time.perf_counter_ns
+        start = clock()
+        box = self._detector.feed(frame)
+        fed = clock()
+        tensors = self._detector.infer()
+        inferred = clock()
+        (detection,) = self._detector.read(box, tensors)
+        found = clock()
+        aligned = self.recogniser.align(frame, detection)
+        upright = clock()
+        quality = self.recogniser.quality(frame, detection, aligned)
+        measured = clock()
+        embedding = self.recogniser.embed(aligned)
+        embedded = clock()
+        match = index.search(embedding)
+        matched = clock()
+        decision = decide(
+            match,
+            threshold=THRESHOLD,
+            minimum_margin=MINIMUM_MARGIN,
+            quality_faults=quality_faults(quality, self._limits),
+            liveness=Liveness.NOT_CHECKED,
+        )
+        end = clock()
+        network = self._embed_clock.last_ns
+        stages = (
+            fed - start,
+            inferred - fed,
+            found - inferred,
+            upright - found,
+            measured - upright,
+            network,
+            embedded - measured - network,
+            matched - embedded,
+            end - matched,
+        )
+        return Passage(stages, end - start, decision)
+
+
+@contextmanager
+def open_pipeline(
+    store: ModelStore,
+    manifest: PackManifest,
+    *,
+    detector_size: int,
+    threads: int,
+    limits: QualityLimits,
+) -> Iterator[Pipeline]:
+    """Loads a pack's prepared networks as `open_recogniser` does, with clocks around them."""
+    detector_spec, embedder_spec = manifest.of_role(Role.DETECTOR), manifest.of_role(Role.EMBEDDER)
+    with ExitStack() as opened:
+        clocks: list[ClockedBackend] = []
+        for spec, size in ((detector_spec, detector_size), (embedder_spec, FACE_SIDE_PX)):
+            file = store.prepared(spec, size)
+            backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
+            opened.callback(backend.close)
+            clocks.append(ClockedBackend(backend))
+        detector = NetworkDetector(clocks[0], detector_spec)
+        recogniser = Recogniser(detector, NetworkEmbedder(clocks[1], embedder_spec), ())
+        yield Pipeline(recogniser, detector, clocks[1], limits)
+
+
+def figures(passages: Sequence[Passage]) -> PipelineFigures:
+    """Raises ValueError without a passage."""
+    stages = zip(STAGES, zip(*(p.stages_ns for p in passages), strict=True), strict=True)
+    return PipelineFigures(
+        stages=tuple(StageSpread(name, spread(_ms(times))) for name, times in stages),
+        outside_networks=spread(_ms([p.outside_ns for p in passages])),
+        total=spread(_ms([p.total_ns for p in passages])),
+    )
+
+
+def _ms(times_ns: Sequence[int]) -> list[float]:
+    return [ns / 1e6 for ns in times_ns]

@@ -1,0 +1,288 @@
+"""`edgefaced bench`: how fast this machine is, stage by stage, and beside other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from edgefaced.benchmark.machine import this_machine
+from edgefaced.benchmark.matching import kinds_here, measure_matching
+from edgefaced.benchmark.measure import Beside, Plan, SizeFigures, measure
+from edgefaced.benchmark.start import measure_start
+from edgefaced.cli.bench_report import (
+    comparison_lines,
+    machine_body,
+    machine_line,
+    match_body,
+    match_table,
+    noise_line,
+    size_body,
+    stage_table,
+    start_lines,
+)
+from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.output import json_option, note, plain, print_json, stderr, stdout
+from edgefaced.errors import UsageError
+from edgefaced.inference.threads import default_threads
+from edgefaced.models.catalogue import find_pack
+from edgefaced.models.manifest import PackManifest
+from edgefaced.models.store import ModelStore
+
+SIZES = (320, 640)
+
+pack_option = click.option("--pack", help="Model pack instead of the configured one.")
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(1, 64),
+    help="Threads of each network and of OpenCV; absent: the configured number.",
+)
+picture_option = click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Picture of one face; absent: a photograph of the pack.",
+)
+
+
+@click.group(invoke_without_command=True)
+@pack_option
+@click.option(
+    "--size",
+    "sizes",
+    type=click.IntRange(32, 2048),
+    multiple=True,
+    help="Side of the detector's input; may be given several times.  [default: 320, 640]",
+)
+@click.option(
+    "--frames", type=click.IntRange(1), default=500, show_default=True, help="Frames per stage."
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(2),
+    default=100,
+    show_default=True,
+    help="Turns that we and every other program take.",
+)
+@click.option(
+    "--templates",
+    type=click.IntRange(1, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="Templates in the gallery that is searched.",
+)
+@threads_option
+@picture_option
+@click.option(
+    "--beside",
+    type=click.Choice(["insightface", "opencv"]),
+    multiple=True,
+    help="Measure this program too, in turns; may be given several times.",
+)
+@json_option
+@pass_context
+@click.pass_context
+def bench(
+    ctx: click.Context,
+    context: CliContext,
+    *,
+    pack: str | None,
+    sizes: tuple[int, ...],
+    frames: int,
+    rounds: int,
+    templates: int,
+    threads: int | None,
+    picture: Path | None,
+    beside: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Measure the way of a 720p frame with one face, stage by stage: medians, never a best case."""
+    if ctx.invoked_subcommand is not None:
+        _refuse_own_options(ctx)
+        return
+    manifest, store = _pack(context, pack)
+    plan = Plan(
+        manifest=manifest,
+        sizes=tuple(dict.fromkeys(sizes or SIZES)),
+        frames=frames,
+        rounds=rounds,
+        templates=templates,
+        threads=_threads(context, threads),
+        picture=picture,
+        beside=cast("tuple[Beside, ...]", tuple(dict.fromkeys(beside))),
+    )
+    shown: list[SizeFigures] = []
+    if not as_json:
+        stdout.print(plain(machine_line(this_machine())))
+        stdout.print(
+            plain(f"pack {manifest.name}, {plan.threads} threads, {templates:,} templates")
+        )
+    with _telling() as told:
+        for figures in measure(plan, store, context.settings(), told):
+            shown.append(figures)
+            if not as_json:
+                _print_size(figures)
+    if as_json:
+        print_json(
+            {
+                "machine": machine_body(),
+                "pack": manifest.name,
+                "threads": plan.threads,
+                "templates": templates,
+                "sizes": [size_body(figures) for figures in shown],
+            }
+        )
+
+
+@bench.command()
+@click.option(
+    "--templates",
+    "templates",
+    type=click.IntRange(1, 1_000_000),
+    multiple=True,
+    default=(1_000, 10_000, 100_000),
+    show_default=True,
+    help="Templates in the gallery; may be given several times.",
+)
+@click.option(
+    "--dimension",
+    type=click.IntRange(16, 4096),
+    default=512,
+    show_default=True,
+    help="Numbers of an embedding.",
+)
+@click.option(
+    "--searches", type=click.IntRange(1), default=500, show_default=True, help="Searches of each."
+)
+@json_option
+def match(*, templates: tuple[int, ...], dimension: int, searches: int, as_json: bool) -> None:
+    """Measure a search in a gallery, exact and by faiss, on one core."""
+    kinds = kinds_here()
+    if "faiss" not in kinds:
+        note("faiss is not installed: pip install 'edgefaced[faiss]'")
+    with _telling() as told:
+
+        def enrolled(done: int, total: int) -> None:
+            told("enrolling people who do not exist", done, total)
+
+        measured = list(
+            measure_matching(
+                templates, dimension=dimension, searches=searches, kinds=kinds, told=enrolled
+            )
+        )
+    if as_json:
+        print_json({"machine": machine_body(), "threads": 1, "match": match_body(measured)})
+        return
+    stdout.print(plain(machine_line(this_machine())))
+    stdout.print(match_table(measured))
+    stdout.print(plain(noise_line(max((m.noise for m in measured), key=lambda n: n.others))))
+
+
+@bench.command()
+@pack_option
+@click.option(
+    "--size",
+    type=click.IntRange(32, 2048),
+    help="Side of the detector's input; absent: the configured one.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=10, show_default=True, help="Fresh processes."
+)
+@threads_option
+@picture_option
+@json_option
+@pass_context
+def start(
+    context: CliContext,
+    *,
+    pack: str | None,
+    size: int | None,
+    runs: int,
+    threads: int | None,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure `edgefaced identify` as a fresh process: until its answer, and its memory."""
+    manifest, store = _pack(context, pack)
+    figures = measure_start(
+        picture or _photograph(manifest, store),
+        models_dir=store.folder,
+        pack=manifest.name,
+        size=size or context.settings().detection.input_size_px,
+        threads=_threads(context, threads),
+        runs=runs,
+    )
+    if as_json:
+        print_json(
+            {
+                "machine": machine_body(),
+                "pack": manifest.name,
+                "start": asdict(figures),
+            }
+        )
+        return
+    stdout.print(plain(machine_line(this_machine())))
+    for line in start_lines(manifest.name, figures):
+        stdout.print(plain(line))
+
+
+def _pack(context: CliContext, name: str | None) -> tuple[PackManifest, ModelStore]:
+    store = ModelStore(context.places.models_dir)
+    return find_pack(name or context.settings().models.pack, (store.layout.packs,)), store
+
+
+def _threads(context: CliContext, threads: int | None) -> int:
+    return threads or context.settings().inference.threads or default_threads()
+
+
+def _photograph(manifest: PackManifest, store: ModelStore) -> Path:
+    for spec in manifest.proof:
+        if store.photograph(spec) is not None:
+            return store.layout.photograph(spec)
+    raise UsageError(
+        f"pack {manifest.name} has no photograph on this machine", "--picture FILE names one"
+    )
+
+
+def _refuse_own_options(ctx: click.Context) -> None:
+    """Options of `bench` itself mean nothing to its subcommands, which have their own."""
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} goes behind {ctx.invoked_subcommand}")
+
+
+def _print_size(figures: SizeFigures) -> None:
+    stdout.print()
+    stdout.print(plain(f"{figures.size} x {figures.size}, {figures.picture}"))
+    stdout.print(stage_table(figures.pipeline))
+    for line in comparison_lines(figures.comparisons):
+        stdout.print(plain(line))
+    stdout.print(plain(noise_line(figures.noise)))
+
+
+@contextmanager
+def _telling() -> Iterator[Callable[[str, int, int], None]]:
+    """Progress on stderr: bars on a terminal, else a line at the start of each part."""
+    tasks: dict[str, Any] = {}
+    if not stderr.is_terminal:
+
+        def line(what: str, done: int, total: int) -> None:
+            if tasks.setdefault(what, done) == done:
+                note(f"{what}: {total:,}")
+
+        yield line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=stderr, transient=True) as bars:
+
+        def advance(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done)
+
+        yield advance
