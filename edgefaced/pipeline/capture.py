@@ -77,7 +77,6 @@ class Capturer:
             captured = self._figures.frames["captured"]
             try:
                 self._run_camera(heartbeat)
-            except CameraEnded:
                 return
             except CameraError as error:
                 self._report(up=False, detail=str(error))
@@ -97,19 +96,13 @@ class Capturer:
             waiting.release()
 
     def _run_camera(self, heartbeat: Heartbeat) -> None:
+        """Until `stop` or the end of a replay, which it lets the detecting stage see to the end."""
         with self._open_camera() as camera:
-            silent = 0
             try:
-                while not self._stop.is_set():
+                self._take_frames(camera, heartbeat)
+            except CameraEnded:
+                while not (self._stop.is_set() or camera.settled(NEXT_SECONDS)):
                     heartbeat.beat()
-                    lease = camera.next(NEXT_SECONDS)
-                    if lease is None:
-                        silent += 1
-                        if silent >= SILENT_ROUNDS:
-                            raise CameraError(f"no frame for {silent * NEXT_SECONDS:g} s")
-                        continue
-                    silent = 0
-                    self._deal(lease, camera)
             finally:
                 # All leases of this camera go back before it closes: the one in the slot now, the
                 # one being read as soon as its reader is done.
@@ -117,6 +110,19 @@ class Capturer:
                 if waiting is not None:
                     waiting.release()
                 camera.settled(SETTLE_SECONDS)
+
+    def _take_frames(self, camera: Camera, heartbeat: Heartbeat) -> None:
+        silent = 0
+        while not self._stop.is_set():
+            heartbeat.beat()
+            lease = camera.next(NEXT_SECONDS)
+            if lease is not None:
+                silent = 0
+                self._deal(lease, camera)
+                continue
+            silent += 1
+            if silent >= SILENT_ROUNDS:
+                raise CameraError(f"no frame for {silent * NEXT_SECONDS:g} s")
 
     def _deal(self, lease: FrameLease, camera: Camera) -> None:
         """Counts a frame; passes it on or gives it back."""

@@ -14,7 +14,7 @@ from edgefaced.core.nms import suppress
 from edgefaced.core.region import crop, shifted, square_around
 from edgefaced.core.tracking import Track, Tracker, TrackingResult
 from edgefaced.protocols import Detector
-from edgefaced.types import FaceDetection, Frame
+from edgefaced.types import Box, FaceDetection, Frame
 
 REGION_SIDES = 2.2
 """Side of the region in face sides: room for the face to move between two looks."""
@@ -78,10 +78,24 @@ class Watcher:
             if part is None or self._close is None:
                 continue
             region, left, top = part
-            found += [shifted(d, left, top) for d in self._close.detect(region)]
+            seen = (shifted(d, left, top) for d in self._close.detect(region))
+            found += [d for d in seen if not cut_by(d.box, region, left, top, frame)]
             self.close_looks += 1
             self.bytes_copied += self._close.bytes_copied(region)
         return without_doubles(found)
+
+
+def cut_by(box: Box, region: Frame, left: int, top: int, frame: Frame) -> bool:
+    """Whether an edge of the region, not of the frame, cuts a face: a neighbour seen in part.
+
+    The face that the region was made for lies in its middle; the neighbour has its own region.
+    """
+    return (
+        (left > 0 and box.left <= left)
+        or (top > 0 and box.top <= top)
+        or (left + region.width < frame.width and box.right >= left + region.width)
+        or (top + region.height < frame.height and box.bottom >= top + region.height)
+    )
 
 
 def without_doubles(detections: Sequence[FaceDetection]) -> list[FaceDetection]:

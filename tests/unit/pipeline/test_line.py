@@ -199,9 +199,7 @@ def test_two_people_get_one_decision_each_and_little_is_embedded() -> None:
 
 def test_a_face_that_leaves_is_an_event_with_its_decision() -> None:
     there: list[Step] = [scene((ANN, 50), sequence=i) for i in range(10)]
-    gone: list[Step] = [lambda: time.sleep(0.05)]  # the track is lost by the frames' own times
-    for i in range(30):
-        gone += [lambda: time.sleep(0.04), scene(sequence=100 + i)]
+    gone: list[Step] = [scene(sequence=100 + i) for i in range(30)]
     stand = Stand(there + gone)
     stand.run_to_the_end()
     left = [e.happening for e in stand.sink.events if isinstance(e.happening, FaceLeft)]

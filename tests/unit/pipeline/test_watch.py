@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgefaced.pipeline.watch import Watcher, without_doubles
+from edgefaced.pipeline.watch import Watcher, cut_by, without_doubles
 from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
 
 FRAME_SECONDS = 1 / 30
@@ -114,3 +114,14 @@ def test_no_doubles_of_one() -> None:
     better = FaceDetection(Box(1, 0, 11, 10), np.zeros((5, 2), np.float32), 0.9)
     assert without_doubles([one, better]) == [better]
     assert without_doubles([one]) == [one]
+
+
+def test_a_neighbour_cut_by_the_region_is_left_to_its_own_region() -> None:
+    whole = frame()
+    region = Frame(0, 0, whole.pixels[100:200, 50:150], PixelFormat.BGR)
+    assert not cut_by(Box(60, 110, 140, 190), region, 50, 100, whole)
+    for box in (Box(50, 110, 90, 190), Box(60, 99, 90, 190), Box(60, 110, 151, 190)):
+        assert cut_by(box, region, 50, 100, whole)
+    assert cut_by(Box(60, 110, 90, 200), region, 50, 100, whole)
+    corner = Frame(0, 0, whole.pixels[:100, :100], PixelFormat.BGR)
+    assert not cut_by(Box(-5, -5, 60, 60), corner, 0, 0, whole), "the frame's own edge"
