@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from edgefaced.errors import DependencyMissing, DownloadError
+from edgefaced.models.adapters import decided, index_login, system_trust
 from edgefaced.models.pip_config import PipConfig
 
 if TYPE_CHECKING:
@@ -60,25 +61,23 @@ def open_transport(
     """A session that reaches the world as this person's pip does. Raises DependencyMissing."""
     try:
         import requests
-
-        from edgefaced.models.adapters import Decided, IndexLogin, SystemTrust
     except ModuleNotFoundError as error:
         raise DependencyMissing(
             f"pulling models needs {error.name}", "pip install 'edgefaced[models]'"
         ) from error
     with requests.Session() as session:
         session.headers["Accept-Encoding"] = "identity"
-        session.auth = IndexLogin([config.index_url or "", *config.extra_index_urls])
+        session.auth = index_login([config.index_url or "", *config.extra_index_urls])
         if config.cert is None:
-            session.mount("https://", SystemTrust())
+            session.mount("https://", system_trust())
         else:
-            session.mount("https://", Decided(str(config.cert)))
+            session.mount("https://", decided(str(config.cert)))
         if config.client_cert is not None:
             session.cert = str(config.client_cert)
         for host in config.trusted_hosts:
-            session.mount(f"https://{host}/", Decided(verify=False))
+            session.mount(f"https://{host}/", decided(verify=False))
             if ":" not in host:
-                session.mount(f"https://{host}:", Decided(verify=False))
+                session.mount(f"https://{host}:", decided(verify=False))
         if config.proxy is not None:
             # requests would let the proxies of the environment win over these.
             session.trust_env = False
@@ -109,7 +108,7 @@ def translated(url: str) -> Iterator[None]:
         raise PassingFault(f"{where}: {_cause(error)}") from error
     except urllib3.exceptions.HTTPError as error:
         raise PassingFault(f"{where}: the connection was cut") from error
-    except requests.RequestException as error:
+    except OSError as error:  # every other fault of requests, a missing certificate file too
         raise DownloadError(f"{where}: {_cause(error)}") from error
 
 

@@ -208,6 +208,21 @@ def test_trust_in_one_host_is_not_trust_in_another(secure: LocalServer, get: Get
         get(secure_url(secure), PipConfig(trusted_hosts=("models.invalid", "127.0.0.1:9")))
 
 
+def test_a_certificate_file_that_is_not_there_is_said(
+    secure: LocalServer, get: Get, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone.pem"
+    trusting = PipConfig(trusted_hosts=("127.0.0.1",), client_cert=gone)
+    for config in (PipConfig(cert=gone), trusting):
+        with pytest.raises(DownloadError, match=r"gone\.pem"):
+            get(secure_url(secure), config)
+
+
+def test_a_proxy_of_a_kind_that_is_not_known_is_said(secure: LocalServer, get: Get) -> None:
+    with pytest.raises(DownloadError, match=r"127\.0\.0\.1"):
+        get(secure_url(secure), PipConfig(proxy="gopher://127.0.0.1:9"))
+
+
 def test_a_client_certificate_is_shown(secure: LocalServer, identity: Identity, get: Get) -> None:
     config = PipConfig(cert=identity.cert, client_cert=identity.both)
     assert get(secure_url(secure), config) == CONTENT
