@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
 from edgefaced.cli.context import CliContext, pass_context
@@ -31,7 +32,7 @@ from edgefaced.evaluation.manifest_text import calibration_toml, is_manifest, wi
 from edgefaced.evaluation.people import read_people
 from edgefaced.models.atomic import write_whole
 from edgefaced.models.catalogue import manifest_files
-from edgefaced.models.manifest import CalibrationSpec
+from edgefaced.models.manifest import CalibrationSpec, Name
 from edgefaced.types import Role
 
 GALLERIES = (1, 10, 100, 1_000, 10_000)
@@ -156,6 +157,7 @@ def _target(subject: Subject, file: Path | None, new_pack: str | None) -> Target
         raise UsageError("--write and --new-pack together", "choose one")
     files = manifest_files((subject.store.layout.packs,))
     if new_pack is not None:
+        _check_name(new_pack)
         if new_pack in files:
             raise UsageError(
                 f"there is a pack {new_pack!r}", f"--write {files[new_pack]} changes it"
@@ -170,6 +172,15 @@ def _target(subject: Subject, file: Path | None, new_pack: str | None) -> Target
     if text and "[model.calibration]" not in text:
         raise UsageError(f"{file} is neither a manifest nor a calibration", "name another file")
     return Target(file, None, "")
+
+
+def _check_name(name: str) -> None:
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise UsageError(
+            f"--new-pack {name!r}", "a pack's name is of a-z, 0-9, '.', '_' and '-'"
+        ) from None
 
 
 def _read(file: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plot_fonts import open_fonts
 
 from edgefaced.core.comparisons import Comparisons, compare_all
 from edgefaced.errors import DependencyMissing, StorageError
@@ -124,10 +125,7 @@ def test_curve_agrees_with_counting() -> None:
 
 @pytest.fixture(scope="module")
 def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """matplotlib keeps the font files that it has once opened: not a leak of ours."""
-    pytest.importorskip("matplotlib")
-    pictures, rows = people(5, 2, seed=6)
-    draw_scores(compare(pictures, rows), "title", tmp_path_factory.mktemp("fonts") / "a.png")
+    open_fonts(tmp_path_factory.mktemp("fonts"))
 
 
 @pytest.mark.usefixtures("fonts")
