@@ -37,14 +37,14 @@ LOG2_N, BLOCK, LANES = 16, 8, 2
 _HEADER = struct.Struct(">8sHBBB16s16s12sQ")
 
 
-def seal_file(payload: bytes, passphrase: str) -> bytes:
+def seal_file(payload: bytes, passphrase: str, *, log2_n: int = LOG2_N) -> bytes:
     """The bytes of an export file. Raises UsageError for a passphrase that is too short."""
     if len(passphrase) < SHORTEST_PASSPHRASE:
         raise UsageError(f"a passphrase has {SHORTEST_PASSPHRASE} characters at least")
     salt, nonce = secrets.token_bytes(16), secrets.token_bytes(12)
-    key, check = _keys(passphrase, salt, LOG2_N, BLOCK, LANES)
+    key, check = _keys(passphrase, salt, log2_n, BLOCK, LANES)
     length = len(payload) + 16
-    header = _HEADER.pack(MAGIC, VERSION, LOG2_N, BLOCK, LANES, salt, check, nonce, length)
+    header = _HEADER.pack(MAGIC, VERSION, log2_n, BLOCK, LANES, salt, check, nonce, length)
     return header + AESGCM(key).encrypt(nonce, payload, header)
 
 

@@ -16,12 +16,12 @@ def read_export(path: Path) -> bytes:
     """The bytes of a file to import. Raises StorageError, GalleryDamaged for a huge one."""
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES + 1)
+            size_bytes = os.fstat(file.fileno()).st_size
+            if size_bytes > LARGEST_BYTES:
+                raise GalleryDamaged(f"{path} is larger than any exported gallery")
+            return file.read(LARGEST_BYTES)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_BYTES:
-        raise GalleryDamaged(f"{path} is larger than any exported gallery")
-    return content
 
 
 def write_export(path: Path, content: bytes, *, overwrite: bool = False) -> None:

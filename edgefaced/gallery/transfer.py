@@ -77,6 +77,16 @@ class Arrival:
 
 def export_gallery(gallery: Gallery, passphrase: str) -> bytes:
     """Everybody, with templates, consent and kept pictures, sealed under the passphrase."""
+    return seal_file(pack(gallery), passphrase)
+
+
+def open_export(content: bytes, passphrase: str, where: str) -> list[Arrival]:
+    """The people of an export file, `where` naming it in errors. Raises what `open_file` raises."""
+    return unpack(open_file(content, passphrase, where), where)
+
+
+def pack(gallery: Gallery) -> bytes:
+    """The payload of an export file: JSON, in clear."""
     templates: dict[str, list[_Template]] = {}
     with gallery.reading() as db:
         people = rows.people(db, gallery.protection)
@@ -101,12 +111,24 @@ def export_gallery(gallery: Gallery, passphrase: str) -> bytes:
             for person in people
         )
     )
-    return seal_file(export.model_dump_json().encode(), passphrase)
+    return export.model_dump_json().encode()
 
 
-def open_export(content: bytes, passphrase: str, where: str) -> list[Arrival]:
-    """The people of an export file, `where` naming it in errors. Raises what `open_file` raises."""
-    return _read(open_file(content, passphrase, where), where)
+def unpack(payload: bytes, where: str) -> list[Arrival]:
+    """The people of a payload, each checked. Raises GalleryDamaged naming what is off."""
+    try:
+        export = _Export.model_validate_json(payload)
+        arrivals = [_arrival(person) for person in export.people]
+    except ValidationError as error:
+        key = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise GalleryDamaged(f"{where}: {key} is not as it should be") from None
+    except EdgefacedError as error:
+        raise GalleryDamaged(f"{where}: {error.message}") from None
+    ids = {arrival.id for arrival in arrivals}
+    names = {lookup_form(arrival.name) for arrival in arrivals}
+    if not len(ids) == len(names) == len(arrivals):
+        raise GalleryDamaged(f"{where} holds a person twice")
+    return arrivals
 
 
 def import_gallery(
@@ -167,22 +189,6 @@ def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> None:
     for template, added_at in arrival.templates:
         rows.insert_templates(db, protection, arrival.id, (template,), added_at)
     rows.append_change(db, arrival.id, ChangeKind.ENROLLED)
-
-
-def _read(payload: bytes, where: str) -> list[Arrival]:
-    try:
-        export = _Export.model_validate_json(payload)
-        arrivals = [_arrival(person) for person in export.people]
-    except ValidationError as error:
-        key = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise GalleryDamaged(f"{where}: {key} is not as it should be") from None
-    except EdgefacedError as error:
-        raise GalleryDamaged(f"{where}: {error.message}") from None
-    ids = {arrival.id for arrival in arrivals}
-    names = {lookup_form(arrival.name) for arrival in arrivals}
-    if not len(ids) == len(names) == len(arrivals):
-        raise GalleryDamaged(f"{where} holds a person twice")
-    return arrivals
 
 
 def _arrival(person: _Person) -> Arrival:
