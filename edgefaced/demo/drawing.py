@@ -14,8 +14,6 @@ NO_LANDMARKS = np.empty((0, 2), dtype=np.float32)
 ALARM: Colour = (40, 30, 225)
 MISSED: Colour = (235, 235, 235)
 CAPTION: Colour = (60, 55, 50)
-CROWD = 5
-"""From so many faces on, a label is the score alone."""
 
 
 def drawn(scored: Scored, width: int) -> U8:
@@ -24,13 +22,12 @@ def drawn(scored: Scored, width: int) -> U8:
     scale = width / pixels.shape[1]
     size = (width, round(pixels.shape[0] * scale))
     small = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    short = len(scored.sightings) >= CROWD
     marks: list[Mark] = []
     for sighting in scored.sightings:
         if sighting.claim is not None:
             box = scaled(sighting.claim.box, scale)
             outcome = sighting.claim.decision.outcome
-            marks.append(Mark(box, NO_LANDMARKS, label(sighting, short=short), outcome))
+            marks.append(Mark(box, NO_LANDMARKS, label(sighting, short=scored.crowded), outcome))
         elif sighting.truth is not None:
             _dashed(small, scaled(sighting.truth.box, scale))
     picture = annotate(small, marks)

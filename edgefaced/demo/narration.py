@@ -10,11 +10,10 @@ from edgefaced.demo.bookkeeping import Sighting, Verdict
 from edgefaced.demo.player import Scored
 from edgefaced.types import Outcome
 
-CROWD = 5
-"""From so many faces on, a frame is told in one line."""
 REPEAT_AFTER = 12
 """Frames after which an unchanged verdict is told again."""
 CROWD_EVERY = 4
+"""Frames of a crowd of which one is told, in one line."""
 
 STYLES: dict[Verdict, str] = {
     Verdict.RECOGNISED: "green",
@@ -36,7 +35,7 @@ class Narrator:
 
     def lines(self, scored: Scored) -> list[Text]:
         """The lines of one frame; a false accept is always among them."""
-        if not self._everything and len(scored.sightings) >= CROWD:
+        if not self._everything and scored.crowded:
             alarms = [s for s in scored.sightings if s.verdict is Verdict.FALSE_ACCEPT]
             lines = [crowd_line(scored)] if scored.shot.index % CROWD_EVERY == 0 else []
             return lines + [sighting_line(scored, alarm) for alarm in alarms]

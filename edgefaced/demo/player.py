@@ -18,6 +18,9 @@ from edgefaced.recognition.recogniser import Recogniser
 from edgefaced.types import Frame, Liveness, PixelFormat
 
 
+CROWD = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """When a face is a person: the score, the lead over the second, the gates of quality."""
@@ -33,6 +36,11 @@ class Scored:
 
     shot: Shot
     sightings: tuple[Sighting, ...]
+
+    @property
+    def crowded(self) -> bool:
+        """So many faces that each can have few words only."""
+        return len(self.sightings) >= CROWD
 
 
 class Player:
