@@ -17,7 +17,6 @@ from edgefaced.protocols import GalleryIndex
 from edgefaced.recognition.recogniser import Recogniser
 from edgefaced.types import Frame, Liveness, PixelFormat
 
-
 CROWD = 5
 
 
