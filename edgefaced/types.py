@@ -6,6 +6,7 @@ of a pixel, as in OpenCV's ``warpAffine``. Boxes are (left, top, right, bottom).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -190,7 +191,7 @@ class Embedding:
             raise EmbeddingError(
                 f"an embedding is one float32 vector, not {self.vector.shape} {self.vector.dtype}"
             )
-        length = float(np.linalg.norm(self.vector))
+        length = math.sqrt(self.vector @ self.vector)
         if not abs(length - 1.0) <= UNIT_TOLERANCE:  # also false for NaN
             raise EmbeddingError(f"an embedding has length 1, not {length:g}")
 

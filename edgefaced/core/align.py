@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from edgefaced.types import F32, F64
@@ -26,13 +28,17 @@ def similarity(source: F32, target: F32) -> F64:
     Least squares in closed form, never a reflection (Umeyama, PAMI 13, 1991; in the plane it is
     one complex factor). Raises ValueError where the source points coincide or are not finite.
     """
-    from_z = source[:, 0].astype(np.float64) + 1j * source[:, 1]
-    to_z = target[:, 0].astype(np.float64) + 1j * target[:, 1]
-    from_mean, to_mean = from_z.mean(), to_z.mean()
-    spread = float(np.sum(np.abs(from_z - from_mean) ** 2))
-    if not spread > 1e-6:  # also for NaN
+    # Five points: Python's own numbers take a quarter of the time of as many numpy calls.
+    from_z = [complex(x, y) for x, y in source.tolist()]
+    to_z = [complex(x, y) for x, y in target.tolist()]
+    from_mean, to_mean = sum(from_z) / len(from_z), sum(to_z) / len(to_z)
+    spread = sum(abs(z - from_mean) ** 2 for z in from_z)
+    if not 1e-6 < spread < math.inf:  # also for NaN
         raise ValueError("landmarks coincide or are not finite")
-    factor = np.sum(np.conj(from_z - from_mean) * (to_z - to_mean)) / spread
+    products = (
+        (z - from_mean).conjugate() * (w - to_mean) for z, w in zip(from_z, to_z, strict=True)
+    )
+    factor = sum(products) / spread
     shift = to_mean - factor * from_mean
     return np.array(
         [[factor.real, -factor.imag, shift.real], [factor.imag, factor.real, shift.imag]],

@@ -37,12 +37,22 @@ def cell_origins(input_width: int, input_height: int, stride: int, anchors: int)
     return origins
 
 
+NOTHING = Candidates(
+    boxes=np.empty((0, 4), np.float32),
+    landmarks=np.empty((0, 5, 2), np.float32),
+    scores=np.empty(0, np.float32),
+)
+
+
 def join(parts: Sequence[Candidates]) -> Candidates:
     """The candidates of all strides as one."""
+    found = [part for part in parts if part.scores.size]
+    if len(found) < 2:
+        return found[0] if found else NOTHING
     return Candidates(
-        boxes=np.concatenate([p.boxes for p in parts]),
-        landmarks=np.concatenate([p.landmarks for p in parts]),
-        scores=np.concatenate([p.scores for p in parts]),
+        boxes=np.concatenate([p.boxes for p in found]),
+        landmarks=np.concatenate([p.landmarks for p in found]),
+        scores=np.concatenate([p.scores for p in found]),
     )
 
 
@@ -53,15 +63,11 @@ def faces_of(candidates: Candidates, box: Letterbox, nms_iou: float) -> list[Fac
     finite &= np.isfinite(candidates.scores)
     boxes, landmarks = candidates.boxes[finite], candidates.landmarks[finite]
     scores = candidates.scores[finite]
-    faces: list[FaceDetection] = []
-    for index in suppress(boxes, scores, nms_iou):
-        corners = box.to_frame(boxes[index].reshape(2, 2))
-        (left, top), (right, bottom) = corners.tolist()
-        faces.append(
-            FaceDetection(
-                box=Box(left, top, right, bottom),
-                landmarks=box.to_frame(landmarks[index]),
-                score=float(scores[index]),
-            )
+    kept = suppress(boxes, scores, nms_iou)
+    corners = box.to_frame(boxes[kept].reshape(-1, 2, 2)).reshape(-1, 4)
+    return [
+        FaceDetection(box=Box(*sides), landmarks=points, score=score)
+        for sides, points, score in zip(
+            corners.tolist(), box.to_frame(landmarks[kept]), scores[kept].tolist(), strict=True
         )
-    return faces
+    ]

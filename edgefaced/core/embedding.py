@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from edgefaced.errors import EmbeddingError
@@ -18,7 +20,7 @@ def normalise(raw: F32, *, model_id: str, dimension: int) -> Embedding:
     if raw.size != dimension:
         raise EmbeddingError(f"{model_id} gives {dimension} values, not {raw.size}")
     vector = raw.reshape(-1).astype(np.float64)
-    length = float(np.linalg.norm(vector))
+    length = math.sqrt(vector @ vector)
     if not SMALLEST_LENGTH < length < np.inf:  # also false for NaN
         raise EmbeddingError(f"{model_id} gave an embedding of length {length:g}")
     return Embedding(vector=(vector / length).astype(np.float32), model_id=model_id)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from edgefaced.types import F32, F64, U8, Box, ColourOrder, Quality
 
@@ -14,6 +17,9 @@ FRONTAL_NOSE = 0.495
 
 INNER = (slice(20, 104), slice(20, 92))
 """Rows and columns of the aligned square that show face, not hair or background."""
+
+DARKEST, BRIGHTEST = 3, 252
+"""Luma beyond these is clipped: what noise and compression leave of the scale's ends."""
 
 SYMMETRY_SIDE_PX = 24
 
@@ -45,20 +51,20 @@ def pose(landmarks: F32) -> tuple[float, float, float]:
     the picture's right), pitch its way off the template's height between eyes and mouth
     (positive: down). Landmarks without extent give the worst figures, not an error.
     """
-    points = landmarks.astype(np.float64)
-    across = points[1] - points[0]
-    width = float(np.hypot(*across))
-    roll = float(np.degrees(np.arctan2(across[1], across[0])))
+    left, right, nose, *mouth = (complex(x, y) for x, y in landmarks.tolist())
+    across = right - left
+    width = abs(across)
+    roll = math.degrees(math.atan2(across.imag, across.real))
     if not width > 0:
         return 1.0, 1.0, 180.0
-    along = across / width
-    down = np.array([-along[1], along[0]])
-    eyes, mouth = points[:2].mean(axis=0), points[3:].mean(axis=0)
-    nose = points[2]
-    yaw = float((nose - eyes) @ along) / (width / 2)
-    height = float((mouth - eyes) @ down)
-    pitch = (float((nose - eyes) @ down) / height - FRONTAL_NOSE) * 2 if height > 0 else 1.0
-    return float(np.clip(yaw, -1, 1)), float(np.clip(pitch, -1, 1)), roll
+    # Divided by the eye line's direction, x runs along that line and y away from it.
+    eyes = (left + right) / 2
+    upright = across / width
+    tip = (nose - eyes) / upright
+    height = (((mouth[0] + mouth[1]) / 2 - eyes) / upright).imag
+    yaw = tip.real / (width / 2)
+    pitch = (tip.imag / height - FRONTAL_NOSE) * 2 if height > 0 else 1.0
+    return max(-1.0, min(yaw, 1.0)), max(-1.0, min(pitch, 1.0)), roll
 
 
 def share_inside(box: Box, width: int, height: int) -> float:
@@ -80,6 +86,12 @@ def mirror_correlation(luma: F64) -> float:
     return float(np.sum(centred * centred[:, ::-1]) / energy)
 
 
+def mean_and_deviation(plane: NDArray[Any]) -> tuple[float, float]:
+    """Mean and standard deviation; one pass, a fifth of the time of numpy's two."""
+    mean, deviation = cv2.meanStdDev(plane)
+    return float(mean[0, 0]), float(deviation[0, 0])
+
+
 def measure_quality(
     aligned: U8,
     colour_order: ColourOrder,
@@ -93,13 +105,14 @@ def measure_quality(
     code = cv2.COLOR_RGB2GRAY if colour_order is ColourOrder.RGB else cv2.COLOR_BGR2GRAY
     luma = np.asarray(cv2.cvtColor(aligned, code))[INNER]
     yaw, pitch, roll = pose(landmarks)
-    eyes = landmarks[1].astype(np.float64) - landmarks[0]
+    brightness, contrast = mean_and_deviation(luma)
+    _, roughness = mean_and_deviation(cv2.Laplacian(luma, cv2.CV_64F))
     return Quality(
-        interocular_px=float(np.hypot(*eyes)),
-        sharpness=float(np.var(cv2.Laplacian(luma, cv2.CV_64F))),
-        brightness=float(luma.mean()),
-        contrast=float(luma.std()),
-        clipped=float(np.mean((luma <= 2) | (luma >= 253))),
+        interocular_px=math.dist(*landmarks[:2].tolist()),
+        sharpness=roughness**2,
+        brightness=brightness,
+        contrast=contrast,
+        clipped=1 - cv2.countNonZero(cv2.inRange(luma, DARKEST, BRIGHTEST)) / luma.size,
         yaw=yaw,
         pitch=pitch,
         roll_degrees=roll,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import Candidates, cell_origins
+from edgefaced.core.candidates import NOTHING, Candidates, cell_origins
 from edgefaced.types import F32
 
 
@@ -34,6 +34,8 @@ def decode_scrfd(
     if flat.shape[0] != origins.shape[0]:
         raise ValueError(f"stride {stride}: {flat.shape[0]} scores, not {origins.shape[0]}")
     chosen = np.flatnonzero(flat >= threshold)
+    if not chosen.size:
+        return NOTHING
     centres = origins[chosen]
     sides = distances.reshape(-1, 4)[chosen] * np.float32(stride)
     boxes = np.concatenate([centres - sides[:, :2], centres + sides[:, 2:]], axis=1)

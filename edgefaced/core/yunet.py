@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import Candidates, cell_origins
+from edgefaced.core.candidates import NOTHING, Candidates, cell_origins
 from edgefaced.types import F32
 
 LARGEST_LOG_SIZE = 10.0
@@ -37,6 +37,8 @@ def decode_yunet(
     if flat.shape[0] != origins.shape[0]:
         raise ValueError(f"stride {stride}: {flat.shape[0]} scores, not {origins.shape[0]}")
     chosen = np.flatnonzero(flat >= threshold * threshold)
+    if not chosen.size:
+        return NOTHING
     corner = origins[chosen]
     step = np.float32(stride)
     raw = boxes.reshape(-1, 4)[chosen]
