@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from edgefaced.cli.output import note, plain, print_json, stdout
-from edgefaced.core.calibration import ThresholdChoice
-from edgefaced.demo.narration import Narrator
-from edgefaced.demo.player import Scored
-from edgefaced.demo.recording import Kept
-from edgefaced.demo.report import (
+from edgefaced.cli.demo_narration import Narrator
+from edgefaced.cli.demo_report import (
     conclusion,
     decision_bodies,
     enrolment_body,
@@ -20,6 +16,10 @@ from edgefaced.demo.report import (
     time_body,
     time_table,
 )
+from edgefaced.cli.output import note, plain, print_json, stdout
+from edgefaced.core.calibration import ThresholdChoice
+from edgefaced.demo.player import Scored
+from edgefaced.demo.recording import Kept
 from edgefaced.demo.results import RunResult
 from edgefaced.demo.script import Scene
 from edgefaced.enrolment.report import EnrolmentReport

@@ -12,6 +12,7 @@ import click
 from rich.progress import Progress
 
 from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.engine import open_engine
 from edgefaced.cli.output import json_option, note, plain, print_json, stderr, stdout
 from edgefaced.cli.people import open_gallery, scrub_status
 from edgefaced.errors import GalleryDamaged, StorageError, UsageError
@@ -162,33 +163,24 @@ def import_file(
     is_flag=True,
     help="People without kept pictures lose their templates and must be enrolled again.",
 )
+@click.option("--pack", help="Model pack instead of the configured one.")
 @json_option
 @pass_context
-def re_embed_kept(context: CliContext, *, drop_others: bool, as_json: bool) -> int:
-    """Move the gallery to the configured pack's model, from the pictures that were kept."""
-    from edgefaced.inference.threads import default_threads
-    from edgefaced.models.catalogue import find_pack
-    from edgefaced.models.store import ModelStore
-    from edgefaced.recognition.recogniser import open_recogniser
-
-    settings = context.settings()
-    store = ModelStore(context.places.models_dir)
-    pack = find_pack(settings.models.pack, (store.layout.packs,))
+def re_embed_kept(
+    context: CliContext, *, drop_others: bool, pack: str | None, as_json: bool
+) -> int:
+    """Move the gallery to another pack's model, from the pictures that were kept."""
     with (
         open_gallery(context) as opened,
-        open_recogniser(
-            store,
-            pack,
-            detector_size=settings.detection.input_size_px,
-            threads=settings.inference.threads or default_threads(),
-        ) as recogniser,
+        open_engine(context, pack=pack) as engine,
         people_bar("embedding") as progress,
     ):
-        report = re_embed(opened, recogniser.embedder, drop_others=drop_others, progress=progress)
+        embedder = engine.recogniser.embedder
+        report = re_embed(opened, embedder, drop_others=drop_others, progress=progress)
     if as_json:
         print_json(
             {
-                "model_id": recogniser.model_id,
+                "model_id": embedder.model_id,
                 "people": report.people,
                 "templates": report.templates,
                 "without_pictures": list(report.without_pictures),
@@ -199,11 +191,11 @@ def re_embed_kept(context: CliContext, *, drop_others: bool, as_json: bool) -> i
         stdout.print(
             plain(
                 f"{report.people} people, {report.templates} templates are now of "
-                f"{recogniser.model_id}"
+                f"{embedder.model_id}"
             )
         )
         for name in report.without_pictures:
-            stdout.print(plain(f"enrol again: {name}"))
+            stdout.print(plain(f"enrol again with --add: {name}"))
     return scrub_status(scrubbed=report.scrubbed)
 
 

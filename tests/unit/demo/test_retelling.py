@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from edgefaced.cli.demo_narration import Narrator, crowd_line, sighting_line
+from edgefaced.cli.demo_report import (
+    conclusion,
+    decision_bodies,
+    scene_body,
+    scene_table,
+    time_table,
+)
 from edgefaced.demo.bookkeeping import Claim, Sighting, Truth, Verdict
 from edgefaced.demo.drawing import ALARM, captioned, drawn
-from edgefaced.demo.narration import Narrator, crowd_line, sighting_line
 from edgefaced.demo.player import Scored
 from edgefaced.demo.recording import Recording, open_folder
-from edgefaced.demo.report import conclusion, decision_bodies, scene_body, scene_table, time_table
 from edgefaced.demo.results import RunResult, scene_result
 from edgefaced.demo.script import SCENES
 from edgefaced.demo.studio import Shot, shots_of
