@@ -55,7 +55,7 @@ def re_embed(
         raise Refused(
             f"no pictures are kept of {', '.join(without[:5])}"
             + (f" and {len(without) - 5} more" if len(without) > 5 else ""),
-            "nothing was changed; --drop-others drops their templates, then enrol them again",
+            "nothing was changed; --drop-others drops their templates, then `enroll --add` them",
         )
     now = datetime.now(UTC)
     with gallery.writing() as db:

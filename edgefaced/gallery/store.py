@@ -193,7 +193,7 @@ class Gallery:
             elif extend:
                 kind = ChangeKind.TEMPLATES
             else:
-                raise Refused(f"{name} is already enrolled", "add to the person, or remove first")
+                raise Refused(f"{name} is already enrolled", "`edgefaced enroll --add` adds to it")
             rows.insert_templates(db, self.protection, person_id, templates, now)
             for model_id in {template.embedding.model_id for template in templates}:
                 refuse_other_models(db, model_id)

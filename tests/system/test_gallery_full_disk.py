@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 
+import gallery_peer
 import pytest
 
 from edgefaced.errors import StorageError
@@ -20,20 +19,8 @@ from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-peer_module = load("gallery_peer")
-
-
 def new(seed: int) -> list[NewTemplate]:
-    return [NewTemplate(peer_module.embedding(seed), bytes(20_000))]
+    return [NewTemplate(gallery_peer.embedding(seed), bytes(20_000))]
 
 
 @pytest.fixture

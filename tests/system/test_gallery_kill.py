@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -13,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import gallery_worker as worker
 import pytest
 
 from edgefaced.gallery import rows
@@ -23,19 +22,6 @@ from edgefaced.gallery.check import check_gallery
 from edgefaced.gallery.store import Gallery
 
 KILLS = 300
-WORKER = Path(__file__).with_name("gallery_worker.py")
-
-
-def load_worker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery_worker", WORKER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-worker = load_worker()
 People = dict[str, list[int]]
 
 
@@ -54,7 +40,7 @@ class Nursery:
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, str(WORKER)],
+            [sys.executable, str(worker.__file__)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -10,9 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import gallery_peer
 import pytest
 
 from edgefaced.gallery.check import check_gallery
@@ -20,27 +19,16 @@ from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.rekey import rotate_key
 from edgefaced.gallery.store import Gallery
 
-PEER = Path(__file__).with_name("gallery_peer.py")
-
-
-def load_peer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery_peer", PEER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-peer_module = load_peer()
-
 
 class Process:
     """A peer in a process of its own."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(PEER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(gallery_peer.__file__)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def tell(self, **order: Any) -> None:
@@ -85,7 +73,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def new(seed: int, picture: bytes | None = None) -> NewTemplate:
-    return NewTemplate(peer_module.embedding(seed), picture)
+    return NewTemplate(gallery_peer.embedding(seed), picture)
 
 
 @pytest.mark.slow
@@ -305,7 +293,7 @@ def test_a_removed_template_leaves_the_readers_memory(
         reader.ask(do="refresh")
         pid = reader.process.pid
         for person, seed in ((people[0], 0), (people[5], 5), (late, 50)):
-            needle = peer_module.embedding(seed).vector.tobytes()[100:164]
+            needle = gallery_peer.embedding(seed).vector.tobytes()[100:164]
             try:
                 copies = copies_in_memory(pid, needle)
             except PermissionError:
