@@ -23,10 +23,12 @@ def decode(data: bytes, width: int, height: int) -> U8 | None:
     """
     if not is_whole(data):
         return None
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-    if pixels is None or pixels.shape != (height, width, 3):
+    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    if decoded is None or decoded.shape != (height, width, 3):
         return None
-    return np.asarray(pixels, np.uint8)
+    pixels = np.asarray(decoded, np.uint8)
+    pixels.flags.writeable = False  # as every camera's frames are
+    return pixels
 
 
 def is_whole(data: bytes) -> bool:

@@ -24,6 +24,8 @@ from edgefaced.errors import CameraBusy, CameraError, CameraLost, LeaseError
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription
 from edgefaced.types import Frame
 
+NANOSECONDS = 1_000_000_000
+USUAL_RATE = 30.0
 CLOSE_SECONDS = 3.0
 """A sensor whose cable has slipped can hold the library's own close for ever."""
 
@@ -65,15 +67,16 @@ class Picamera2Camera:
             raise CameraError(f"{device}: the camera is closed")
         deadline = time.monotonic() + timeout
         with spoken(device, "waiting for a frame", lost=True):
-            self._drop_old()
+            request = self._answer_of_before()
             while True:
-                request = self._request(max(deadline - time.monotonic(), 0.0))
+                request = request or self._request(max(deadline - time.monotonic(), 0.0))
                 if request is None:
                     self._check_present()
                     return None
                 lease = self._lease(request)
                 if lease is not None:
                     return lease
+                request = None
 
     def settled(self, timeout: float) -> bool:
         return self._book.wait_below(1, timeout)
@@ -105,12 +108,16 @@ class Picamera2Camera:
             if kind is None:
                 raise
 
-    def _drop_old(self) -> None:
-        """A frame that came while nobody waited is as old as the pause was."""
-        if self._job is not None:
-            request = self._request(0.0)
-            if request is not None:
-                request.release()
+    def _answer_of_before(self) -> Any:
+        """What came since the last call timed out, unless a newer frame must be on its way."""
+        request = self._request(0.0) if self._job is not None else None
+        if request is None:
+            return None
+        age_ns = time.monotonic_ns() - _buffer(request, "main").metadata.timestamp
+        if age_ns < NANOSECONDS / (self._description.frames_per_second or USUAL_RATE):
+            return request
+        request.release()
+        return None
 
     def _request(self, timeout: float) -> Any:
         """The next request within `timeout`, or None: the question stays open until then."""

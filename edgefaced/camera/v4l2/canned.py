@@ -53,8 +53,9 @@ class _Memory:
 class CannedCamera:
     """One camera. It can be busy, forbidden or unplugged, and it loses frames nobody has room for.
 
-    `planar` speaks the multi-planar API, `padding` bytes follow every row, `exports` gives
-    DMA-BUFs (descriptors of the same memory), `monotonic` stamps frames in monotonic time.
+    `planar` speaks the multi-planar API, in which frames may begin at an `offset`; `padding`
+    bytes follow every row, `exports` gives DMA-BUFs (descriptors of the same memory), `monotonic`
+    stamps frames in monotonic time.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class CannedCamera:
         label: str = "Canned camera",
         planar: bool = False,
         padding: int = 0,
+        offset: int = 0,
         exports: bool = True,
         monotonic: bool = True,
         most_buffers: int = 32,
@@ -75,6 +77,7 @@ class CannedCamera:
         self._formats = tuple(formats)
         self._planar = planar
         self._padding = padding
+        self._offset = offset
         self._exports = exports
         self._monotonic = monotonic
         self._most_buffers = most_buffers
@@ -201,13 +204,15 @@ class CannedCamera:
         """Bytes of each piece of memory of a frame."""
         layout = self._layout
         luma = layout.stride * layout.height
-        return (luma, luma // 2) if self._wire.split else (layout.bytes_needed,)
+        if self._wire.split:
+            return self._offset + luma, luma // 2
+        return (self._offset + layout.bytes_needed,)
 
     def _write(self, memories: tuple[_Memory, ...], picture: Planes | bytes) -> tuple[int, ...]:
         if isinstance(picture, bytes):
             memories[0].view[: len(picture)] = picture
             return (len(picture),)
-        views = self._layout.views([memory.view for memory in memories])
+        views = self._layout.views([memory.view for memory in memories], self._offset)
         for target, source in zip(
             (views.pixels, *views.chroma), (picture.pixels, *picture.chroma), strict=True
         ):
@@ -327,6 +332,7 @@ class CannedCamera:
             return
         for piece, used in enumerate(done.used):
             answer.m.planes[piece].bytesused = used
+            answer.m.planes[piece].data_offset = 0 if piece else self._offset
 
     def _start(self, fd: int, kind: Any) -> None:
         self._streaming = True

@@ -161,7 +161,7 @@ class V4l2Camera:
                 raise
 
     def _newest(self) -> Filled | None:
-        """The newest whole buffer; older ones and damaged ones go back to the driver."""
+        """The newest whole buffer, with our count; older and damaged ones go back to the driver."""
         newest: Filled | None = None
         for _ in self._stream.buffers:
             filled = self._stream.take()
@@ -175,7 +175,7 @@ class V4l2Camera:
             if newest is not None:
                 self._counts = replace(self._counts, overtaken=self._counts.overtaken + 1)
                 self._stream.queue(newest.index)
-            newest = filled
+            newest = replace(filled, sequence=self._sequence)
         return newest
 
     def _follow(self, driver_sequence: int) -> None:
@@ -200,14 +200,14 @@ class V4l2Camera:
             if pixels is None:
                 self._counts = replace(self._counts, damaged=self._counts.damaged + 1)
                 return None
-            frame = Frame(self._sequence, captured_ns, pixels, what.pixel_format)
+            frame = Frame(filled.sequence, captured_ns, pixels, what.pixel_format)
             lease = self._book.lend(frame, _nothing, copied_bytes=len(data) + pixels.nbytes)
         else:
             planes = self._planes[filled.index]
             if filled.offset:
                 planes = self._layout.views(buffer.memories, filled.offset)
             frame = Frame(
-                self._sequence, captured_ns, planes.pixels, what.pixel_format, planes.chroma
+                filled.sequence, captured_ns, planes.pixels, what.pixel_format, planes.chroma
             )
             lease = self._book.lend(
                 frame, lambda: self._give_back(filled.index), dma_fd=buffer.dma_fd
