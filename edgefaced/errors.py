@@ -26,6 +26,7 @@
     |  |- CameraLost                   the camera is not there, or not there any more (retryable)
     |  |- CameraEnded                  a replay has shown its last frame
     |  |- LeaseError                   a frame was released twice or never, or read afterwards
+    |- SensorError            11       a sensor cannot be read
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
 
 The number is the exit code of the command line; subclasses share their parent's.
@@ -213,6 +214,13 @@ class LeaseError(CameraError):
     """A frame was released twice, read after its release, or never released."""
 
     code = "camera-lease"
+
+
+class SensorError(EdgefacedError):
+    """A sensor cannot be read; a temperature then counts as hot."""
+
+    exit_code = 11
+    code = "sensor"
 
 
 class Refused(EdgefacedError):
