@@ -60,6 +60,16 @@ def fit(width: int, height: int, input_width: int, input_height: int) -> Letterb
     )
 
 
+def halvings(size: tuple[int, int], target: tuple[int, int]) -> list[tuple[int, int]]:
+    """(height, width) of the pictures between one of `size` and one of `target`, largest first."""
+    height, width = size
+    between: list[tuple[int, int]] = []
+    while height > LARGEST_REDUCTION * target[0] or width > LARGEST_REDUCTION * target[1]:
+        height, width = max((height + 1) // 2, target[0]), max((width + 1) // 2, target[1])
+        between.append((height, width))
+    return between
+
+
 def resize_into(target: U8, pixels: U8) -> None:
     """Scales `pixels` to fill `target`, which has the same channels; every pixel counts.
 
@@ -70,9 +80,7 @@ def resize_into(target: U8, pixels: U8) -> None:
     if pixels.shape[:2] == (height, width):
         np.copyto(target, pixels)
         return
-    while (
-        pixels.shape[0] > LARGEST_REDUCTION * height or pixels.shape[1] > LARGEST_REDUCTION * width
-    ):
-        half = max((pixels.shape[1] + 1) // 2, width), max((pixels.shape[0] + 1) // 2, height)
-        pixels = np.asarray(cv2.resize(pixels, half, interpolation=cv2.INTER_LINEAR), np.uint8)
+    for half in halvings((pixels.shape[0], pixels.shape[1]), (height, width)):
+        smaller = cv2.resize(pixels, half[::-1], interpolation=cv2.INTER_LINEAR)
+        pixels = np.asarray(smaller, np.uint8)
     cv2.resize(pixels, (width, height), dst=target, interpolation=cv2.INTER_LINEAR)

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from edgefaced.core.align import TEMPLATE, similarity
-from edgefaced.core.letterbox import Letterbox, resize_into
+from edgefaced.core.letterbox import Letterbox, halvings, resize_into
 from edgefaced.types import F32, F64, FACE_SIDE_PX, U8, ColourOrder, Frame, PixelFormat
 
 PACKED = {PixelFormat.RGB: ColourOrder.RGB, PixelFormat.BGR: ColourOrder.BGR}
@@ -46,12 +46,23 @@ def draw(canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder) -> None:
 
 
 def bytes_drawn(pixel_format: PixelFormat, box: Letterbox) -> int:
-    """Bytes that `draw` writes for one frame, the small planes between included, padding aside."""
-    pixels = box.fitted_width * box.fitted_height
+    """Bytes that `draw` writes for one frame, whatever lies between included, padding aside."""
+    height, width, rows, columns = box.height, box.width, box.fitted_height, box.fitted_width
+
+    def halved(channels: int, size: tuple[int, int], target: tuple[int, int]) -> int:
+        return channels * sum(tall * wide for tall, wide in halvings(size, target))
+
+    pixels = rows * columns
     if pixel_format in PACKED:
-        return 3 * pixels
+        return 3 * pixels + halved(3, (height, width), (rows, columns))
+    rows, columns = rows + rows % 2, columns + columns % 2
+    chroma = (rows // 2, columns // 2)
     # Halves: luma 2, chroma 1 (YUYV: both lumas and chroma at once, and again in order), colour 6.
-    return (15 if pixel_format is PixelFormat.YUYV else 9) * pixels // 2
+    if pixel_format is PixelFormat.YUYV:
+        between = halved(2, (height, width), (rows, columns))
+        return 15 * pixels // 2 + between + halved(4, (height, width // 2), chroma)
+    between = halved(1, (height, width), (rows, columns))
+    return 9 * pixels // 2 + between + halved(2, (height // 2, width // 2), chroma)
 
 
 def cut_face(frame: Frame, landmarks: F32, order: ColourOrder) -> U8:

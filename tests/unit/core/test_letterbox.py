@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefaced.core.letterbox import fit, resize_into
+from edgefaced.core.letterbox import fit, halvings, resize_into
 from edgefaced.types import U8
 
 sides = st.integers(1, 5000)
@@ -72,3 +72,11 @@ def test_everything_stays_where_it_was(width: int) -> None:
 def test_a_picture_of_the_target_s_size_is_copied() -> None:
     pixels = np.random.default_rng(2).integers(0, 256, (9, 13, 3), dtype=np.uint8)
     assert (resized(pixels, 13, 9) == pixels).all()
+
+
+def test_a_picture_is_halved_until_at_most_half_remains_to_go() -> None:
+    assert halvings((720, 1280), (360, 640)) == []
+    assert halvings((720, 1280), (180, 320)) == [(360, 640)]
+    assert halvings((1080, 1920), (180, 320)) == [(540, 960), (270, 480)]
+    assert halvings((100, 4000), (10, 320)) == [(50, 2000), (25, 1000), (13, 500)]
+    assert halvings((30, 20), (300, 200)) == []

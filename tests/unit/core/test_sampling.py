@@ -166,5 +166,19 @@ def test_camera_memory_is_only_read(pixel_format: PixelFormat) -> None:
 
 @pytest.mark.parametrize("pixel_format", [f for f in FORMATS if f is not PixelFormat.YUYV])
 def test_no_more_is_written_than_the_inputs_own_size(pixel_format: PixelFormat) -> None:
-    assert bytes_drawn(pixel_format, fit(1280, 720, 320, 320)) <= 320 * 320 * 3
-    assert bytes_drawn(PixelFormat.YUYV, fit(1280, 720, 320, 320)) == 320 * 180 * 15 // 2
+    assert bytes_drawn(pixel_format, fit(1280, 720, 640, 640)) <= 640 * 360 * 9 // 2
+
+
+def test_chroma_that_has_every_row_is_halved_on_its_way() -> None:
+    between = 360 * 320 * 4
+    assert bytes_drawn(PixelFormat.YUYV, fit(1280, 720, 640, 640)) == 640 * 360 * 15 // 2 + between
+
+
+@pytest.mark.parametrize("pixel_format", FORMATS)
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (4056, 3040)])
+def test_a_large_reduction_writes_a_part_of_the_frame_at_most(
+    pixel_format: PixelFormat, size: tuple[int, int]
+) -> None:
+    bytes_per_pixel = {PixelFormat.NV12: 1.5, PixelFormat.I420: 1.5, PixelFormat.YUYV: 2}
+    frame = size[0] * size[1] * bytes_per_pixel.get(pixel_format, 3)
+    assert bytes_drawn(pixel_format, fit(*size, 320, 320)) < 0.85 * frame
