@@ -24,7 +24,7 @@ from edgefaced.models.prepare.contract import (
 from edgefaced.models.prepare.graph import Graph, read_graph, require_onnx, write_graph
 from edgefaced.models.prepare.input_stage import add_input_stage
 from edgefaced.models.prepare.optimised import (
-    keeps_blocked_layout,
+    channel_block,
     machine_fingerprint,
     optimise,
 )
@@ -82,7 +82,7 @@ def prepare_model(
     sizes = sizes_of(spec)
 
     def variant(size: int) -> PreparedVariant:
-        portable = write_graph(_rewritten(spec, original, size, keeps_blocked_layout(threads)))
+        portable = write_graph(_rewritten(spec, original, size, channel_block(threads)))
         optimised = optimise(portable, threads)
         candidates = [Candidate(portable, optimise=True), Candidate(optimised, optimise=False)]
         # A file of one size is proven as it is at that size, and at another one against itself
@@ -102,14 +102,14 @@ def prepare_model(
     )
 
 
-def _rewritten(spec: ModelSpec, original: bytes, size: int, blocked: bool) -> Graph:
+def _rewritten(spec: ModelSpec, original: bytes, size: int, block: int) -> Graph:
     graph = read_graph(original)
     fix_size(graph, input_shape(spec, size))
     by_name = {value.name: value for value in graph.outputs}
     graph.outputs = [by_name[output.name] for output in spec.output]
     check_prepared(graph, spec, size)
     add_input_stage(graph, spec)
-    simplify(graph, blocked=blocked)
+    simplify(graph, block=block)
     return graph
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgefaced.models.prepare.alignment import dense
 from edgefaced.models.prepare.graph import Graph, Node, Shapes
 from edgefaced.types import F64
 
@@ -37,7 +38,7 @@ def fold_scale_forward(graph: Graph, shapes: Shapes) -> None:
             continue
         readers = graph.users().get(node.outputs[0], [])
         affine = affine_of(node, graph, shapes)
-        if affine is None or not readers or not all(_takes_scale(r, graph) for r in readers):
+        if affine is None or not readers or not all(dense(r, graph) for r in readers):
             continue
         for reader in readers:
             weight = graph.constants[reader.inputs[1]]
@@ -92,14 +93,6 @@ def _batch_normalization(node: Node, graph: Graph) -> Affine | None:
 
 def _source(node: Node, graph: Graph) -> str:
     return next(name for name in node.inputs if name not in graph.constants)
-
-
-def _takes_scale(node: Node, graph: Graph) -> bool:
-    return (
-        node.op == "Conv"
-        and node.attributes.get("group", 1) == 1
-        and node.inputs[1] in graph.constants
-    )
 
 
 def _fold_one_backward(graph: Graph, shapes: Shapes) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgefaced.models.prepare.alignment import dense, depthwise
 from edgefaced.models.prepare.graph import Graph, Node, Shapes
 
 BLOCK = 16
@@ -93,10 +94,10 @@ def _siblings(graph: Graph, name: str) -> list[list[Node]]:
     users = graph.users()
     groups: list[list[Node]] = []
     for node in users.get(name, []):
-        if node.op != "Conv" or node.inputs[0] != name or node.attributes.get("group", 1) != 1:
+        if node.inputs[0] != name or not dense(node, graph):
             continue
         readers = users.get(node.outputs[0], [])
-        if len(readers) != 1 or not (readers[0].op == "Transpose" or _depthwise(readers[0], graph)):
+        if len(readers) != 1 or not (readers[0].op == "Transpose" or depthwise(readers[0], graph)):
             continue
         for group in groups:
             if _alike(node, group[0], graph):
@@ -112,19 +113,10 @@ def _saves_blocks(channels: Sequence[int]) -> bool:
 
 
 def _alike(a: Node, b: Node, graph: Graph) -> bool:
-    """Two convolutions with constant weights that differ in their output channels only."""
-    if not all(name in graph.constants for node in (a, b) for name in node.inputs[1:]):
-        return False
+    """Two convolutions that differ in their output channels only."""
     kernels = [graph.constants[node.inputs[1]].shape[2:] for node in (a, b)]
     plain = [{k: v for k, v in n.attributes.items() if k != "group"} for n in (a, b)]
     return kernels[0] == kernels[1] and plain[0] == plain[1] and len(a.inputs) == len(b.inputs)
-
-
-def _depthwise(node: Node, graph: Graph) -> bool:
-    if node.op != "Conv" or node.inputs[1] not in graph.constants:
-        return False
-    outputs, inputs_per_group = graph.constants[node.inputs[1]].shape[:2]
-    return bool(inputs_per_group == 1 and node.attributes.get("group", 1) == outputs)
 
 
 def _same_step(graph: Graph, split: Node) -> list[Node]:
@@ -138,7 +130,7 @@ def _same_step(graph: Graph, split: Node) -> list[Node]:
     if all(node.op == "Transpose" for node in step):
         same = all(node.attributes == first.attributes for node in step)
     else:
-        same = all(_depthwise(node, graph) and _alike(node, first, graph) for node in step)
+        same = all(depthwise(node, graph) and _alike(node, first, graph) for node in step)
     return step if same and not graph.output_names().intersection(split.outputs) else []
 
 

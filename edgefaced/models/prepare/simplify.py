@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from edgefaced.models.prepare.affine import fold_backward, fold_scale_forward
+from edgefaced.models.prepare.alignment import align_channels
 from edgefaced.models.prepare.graph import Graph, Shapes, infer_shapes
 from edgefaced.models.prepare.heads import merge_heads
 from edgefaced.models.prepare.prelu import rewrite_prelu
 
 
-def simplify(graph: Graph, *, blocked: bool) -> None:
+def simplify(graph: Graph, *, block: int) -> None:
     """All rewrites, in an order in which each meets what the one before it made.
 
-    `blocked`: onnxruntime keeps convolutions in a blocked layout on this machine.
+    `block`: channels in a block of onnxruntime's blocked layout on this machine, 1 without one.
     """
     shapes = infer_shapes(graph)
     drop_no_ops(graph)
@@ -19,7 +20,8 @@ def simplify(graph: Graph, *, blocked: bool) -> None:
     fold_scale_forward(graph, shapes)
     floor_pools(graph, shapes)
     merge_heads(graph, shapes)
-    rewrite_prelu(graph, blocked=blocked)
+    align_channels(graph, infer_shapes(graph), block)
+    rewrite_prelu(graph, blocked=block > 1)
     graph.tidy()
 
 

@@ -8,8 +8,8 @@ from onnx import helper
 from edgefaced.errors import ModelContractError, StorageError
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.prepare.optimised import (
+    channel_block,
     fingerprint,
-    keeps_blocked_layout,
     machine_fingerprint,
     optimise,
 )
@@ -49,8 +49,14 @@ def test_an_optimised_file_loads_as_it_is_and_means_the_same() -> None:
     old = OnnxBackend(model, threads=1, optimise=False).run({"x": x})[0]
     new = OnnxBackend(optimised, threads=1, optimise=False).run({"x": x})[0]
     np.testing.assert_allclose(new, old, rtol=1e-4, atol=1e-4)
-    if keeps_blocked_layout(1):
+    if channel_block(1) > 1:
         assert b"com.microsoft.nchwc" in optimised
+
+
+def test_the_block_of_this_machine() -> None:
+    assert channel_block(1) in (1, 4, 8, 16, 32)
+    if "avx512f" in machine_fingerprint().split():
+        assert channel_block(1) == 16
 
 
 def test_what_onnxruntime_refuses_is_one_line() -> None:

@@ -232,8 +232,8 @@ def test_a_batch_keeps_its_order_of_axes() -> None:
     check_same(model, graph, normal(2, 3, 4, 4))
 
 
-@pytest.mark.parametrize("blocked", [True, False])
-def test_all_together(blocked: bool) -> None:
+@pytest.mark.parametrize("block", [1, 8, 16])
+def test_all_together(block: int) -> None:
     nodes = [
         helper.make_node("Mul", ["x", "k"], ["m"]),
         helper.make_node("Conv", ["m", "w"], ["c"], pads=[1] * 4),
@@ -253,7 +253,7 @@ def test_all_together(blocked: bool) -> None:
     }
     model = network(nodes, constants, {"x": [1, 3, 8, 8]}, {"y": [1, 2, 4, 4]})
     graph = read_graph(model)
-    simplify(graph, blocked=blocked)
+    simplify(graph, block=block)
     operators = counted(graph)
     assert operators["Conv"] == 2
     assert not {"BatchNormalization", "Dropout", "PRelu"} & {*operators}
