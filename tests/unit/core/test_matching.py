@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from edgefaced.core.matching import best_match, contenders, exact_scores, scan_error
+from edgefaced.core.matching import best_match, contenders, exact_scores, scan_error, scan_scores
 from edgefaced.types import F32, Match
 
 NAN = float("nan")
@@ -114,11 +114,17 @@ def test_scores_are_the_cosines() -> None:
     assert exact_scores(rows * np.float32(1.0005), rows[0])[0] == 1.0, "never above 1"
 
 
+@pytest.mark.parametrize("numpy_1", [False, True])
 @pytest.mark.parametrize("dimension", [16, 128, 512, 4096])
-def test_a_float32_product_stays_within_the_bound(dimension: int) -> None:
+def test_a_float32_scan_stays_within_the_bound(
+    dimension: int, numpy_1: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if numpy_1:
+        monkeypatch.delattr(np, "vecdot", raising=False)
     rows, probe = unit_rows(3, 200, dimension), unit_rows(4, 1, dimension)[0]
-    error = np.abs(rows @ probe - exact_scores(rows, probe))
-    assert error.max() <= scan_error(dimension)
+    scanned = scan_scores(rows, probe)
+    assert scanned.dtype == np.float32
+    assert np.abs(scanned - exact_scores(rows, probe)).max() <= scan_error(dimension)
     # Also added up one by one, the worst order there is.
     one_by_one = np.cumsum(rows * probe, axis=1, dtype=np.float32)[:, -1]
     assert np.abs(one_by_one - exact_scores(rows, probe)).max() <= scan_error(dimension)

@@ -22,6 +22,7 @@ from edgefaced.gallery import keyfile, schema
 from edgefaced.gallery.database import Database
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.records import NewTemplate
+from edgefaced.gallery.rows import vector_place
 from edgefaced.gallery.store import Gallery
 
 Template = Callable[..., NewTemplate]
@@ -303,6 +304,38 @@ def test_swapped_names_are_damage_and_can_still_be_removed(
     assert set(gallery.ids()) == {ann.id, bob.id}
     gallery.remove(ann.id, bob.id)
     assert gallery.people() == []
+
+
+@pytest.mark.parametrize("vector", [np.zeros(32), np.full(32, np.nan), np.full(32, 0.5)])
+def test_a_sealed_vector_that_is_no_direction_is_damage(
+    gallery: Gallery, template: Template, vector: object
+) -> None:
+    """As a fault of an earlier version could have sealed it."""
+    ann = gallery.enrol("Ann", [template(1), template(2)])
+    with gallery.writing() as db:
+        plain = np.asarray(vector, "<f4").tobytes()
+        sealed = gallery.protection.seal(plain, vector_place(2, ann.id, "sface"))
+        db.execute("UPDATE templates SET vector = ? WHERE row = 2", (sealed,))
+    with pytest.raises(GalleryDamaged, match=r"row 2 of templates\.vector"):
+        gallery.templates("sface")
+
+
+def test_a_time_that_is_none_is_damage(gallery: Gallery, path: Path, template: Template) -> None:
+    gallery.enrol("Ann", [template(1)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE people SET enrolled_at = 'yesterday'")
+    with pytest.raises(GalleryDamaged, match=r"row 1 of people"):
+        gallery.people()
+
+
+def test_a_gallery_without_its_key_check_is_damaged(
+    gallery: Gallery, path: Path, key_file: Path
+) -> None:
+    gallery.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DELETE FROM meta WHERE key = 'key_check'")
+    with pytest.raises(GalleryDamaged, match="no key check"):
+        Gallery.open(path, key_file)
 
 
 def test_the_callers_own_fault_is_not_called_damage(gallery: Gallery) -> None:
