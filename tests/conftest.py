@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import edgefaced  # noqa: F401 - turns onnxruntime's telemetry off before any test loads it
+
 # No test asserts a time, so no example has a deadline; in CI the examples are the same every time.
 settings.register_profile("house", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
