@@ -90,16 +90,16 @@ class QualitySection(Section):
     """Gates of enrolment; a probe that fails them is "too poor"."""
 
     minimum_interocular_px: Annotated[float, Field(ge=0)] = 24.0
-    minimum_sharpness: Annotated[float, Field(ge=0)] = 40.0
-    minimum_brightness: Annotated[float, Field(ge=0, le=255)] = 35.0
-    maximum_brightness: Annotated[float, Field(ge=0, le=255)] = 225.0
-    minimum_contrast: Annotated[float, Field(ge=0)] = 14.0
-    maximum_clipped: Annotated[float, Field(ge=0, le=1)] = 0.35
-    maximum_yaw: Annotated[float, Field(gt=0, le=1)] = 0.45
-    maximum_pitch: Annotated[float, Field(gt=0, le=1)] = 0.45
+    minimum_sharpness: Annotated[float, Field(ge=0)] = 16.0
+    minimum_brightness: Annotated[float, Field(ge=0, le=255)] = 25.0
+    maximum_brightness: Annotated[float, Field(ge=0, le=255)] = 215.0
+    minimum_contrast: Annotated[float, Field(ge=0)] = 8.0
+    maximum_clipped: Annotated[float, Field(ge=0, le=1)] = 0.25
+    maximum_yaw: Annotated[float, Field(gt=0, le=1)] = 0.9
+    maximum_pitch: Annotated[float, Field(gt=0, le=1)] = 0.7
     maximum_roll_degrees: Annotated[float, Field(gt=0, le=180)] = 35.0
     minimum_inside: Annotated[float, Field(ge=0, le=1)] = 0.9
-    minimum_symmetry: Annotated[float, Field(ge=-1, le=1)] = 0.1
+    minimum_symmetry: Annotated[float, Field(ge=-1, le=1)] = -0.5
 
     def limits(self) -> QualityLimits:
         """The same as the core's value."""

@@ -204,11 +204,12 @@ class Embedding:
 class Quality:
     """What one face picture offers a recogniser; every figure is measured, none is a verdict.
 
-    `interocular_px` distance between the eyes in the frame; `sharpness` variance of the Laplacian
-    of the aligned face's luma; `brightness` mean luma 0..255; `contrast` standard deviation of
-    luma; `clipped` share of pixels at either end of the scale; `yaw`, `pitch` (-1..1, 0 frontal)
-    and `roll_degrees` from the landmarks; `inside` share of the face box inside the frame;
-    `symmetry` correlation of the face with its mirror image (low: occluded or lit from one side).
+    `interocular_px` distance between the eyes in the frame; `sharpness` of the aligned face in the
+    direction where it is least, whatever the exposure; `brightness` mean luma 0..255; `contrast`
+    standard deviation of luma; `clipped` share of pixels at either end of the scale; `yaw`,
+    `pitch` (-1..1, 0 frontal) and `roll_degrees` from the landmarks; `inside` share of the face
+    box inside the frame; `symmetry` correlation of the face with its mirror image (low: covered or
+    lit from one side).
     """
 
     interocular_px: float

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from edgefaced.core.sharpness import sharpness
 from edgefaced.types import F32, F64, U8, Box, ColourOrder, Quality
 
 FRONTAL_NOSE = 0.495
@@ -103,13 +104,12 @@ def measure_quality(
 ) -> Quality:
     """Figures of one face: `aligned` (112, 112, 3), `landmarks` and `box` in frame pixels."""
     code = cv2.COLOR_RGB2GRAY if colour_order is ColourOrder.RGB else cv2.COLOR_BGR2GRAY
-    luma = np.asarray(cv2.cvtColor(aligned, code))[INNER]
+    luma = np.asarray(cv2.cvtColor(aligned, code), np.uint8)[INNER]
     yaw, pitch, roll = pose(landmarks)
     brightness, contrast = mean_and_deviation(luma)
-    _, roughness = mean_and_deviation(cv2.Laplacian(luma, cv2.CV_64F))
     return Quality(
         interocular_px=math.dist(*landmarks[:2].tolist()),
-        sharpness=roughness**2,
+        sharpness=sharpness(luma),
         brightness=brightness,
         contrast=contrast,
         clipped=1 - cv2.countNonZero(cv2.inRange(luma, DARKEST, BRIGHTEST)) / luma.size,

@@ -15,6 +15,7 @@ from edgefaced.types import Embedding
 
 UNREADABLE = "unreadable"
 NO_FACE = "no face"
+UPSIDE_DOWN = "upside down"
 SEVERAL_FACES = "several faces"
 NO_SUCH_FACE = "no such face"
 
@@ -67,6 +68,8 @@ def examine(
     if faults := quality_faults(face.quality, limits):
         detail = "; ".join(explain_fault(fault, face.quality, limits) for fault in faults)
         return Rejected(path, ", ".join(faults), detail)
+    if finder.is_upside_down(frame, face):
+        return Rejected(path, UPSIDE_DOWN, "turn the picture")
     return Sample(path, face, finder.recogniser.embed(face.aligned), found.how)
 
 

@@ -80,11 +80,22 @@ class FaceFinder:
             observations.append(FaceObservation(detection, aligned, quality))
         return observations
 
+    def is_upside_down(self, frame: Frame, face: FaceObservation) -> bool:
+        """Whether the detector prefers this face in the picture turned by 180 degrees.
+
+        Detectors find many faces that stand on their head, with landmarks as if they did not.
+        """
+        x, y = face.detection.box.centre
+        x, y = frame.width - 1 - x, frame.height - 1 - y
+        for seen in self.recogniser.detect(turned(frame, 180)):
+            box = seen.box
+            if box.left <= x <= box.right and box.top <= y <= box.bottom:
+                return seen.score > face.detection.score
+        return False
+
     def _turn(self, frame: Frame) -> int:
-        for degrees, code in _TURNS.items():
-            turned = np.asarray(cv2.rotate(frame.pixels, code), dtype=np.uint8)
-            looked_at = Frame(frame.sequence, frame.captured_ns, turned, frame.pixel_format)
-            for face in self.recogniser.observe(looked_at):
+        for degrees in _TURNS:
+            for face in self.recogniser.observe(turned(frame, degrees)):
                 if abs(face.quality.roll_degrees) < UPRIGHT_ROLL_DEGREES:
                     return degrees
         return 0
@@ -104,6 +115,12 @@ class FaceFinder:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def turned(frame: Frame, degrees: int) -> Frame:
+    """An own copy of a frame, turned clockwise by 90, 180 or 270 degrees."""
+    pixels = np.asarray(cv2.rotate(frame.pixels, _TURNS[degrees]), dtype=np.uint8)
+    return Frame(frame.sequence, frame.captured_ns, pixels, frame.pixel_format)
 
 
 def shrunken(pixels: U8) -> tuple[U8, Box]:
