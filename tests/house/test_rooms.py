@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "core": VALUES,
     "camera": VALUES | {"protocols", "config", "pictures"},
     "inference": VALUES | {"protocols"},
-    "models": VALUES | {"config", "core"},
+    "models": VALUES | {"config", "core", "inference"},
     "recognition": VALUES | {"protocols", "config", "core", "inference", "models"},
     "gallery": VALUES | {"protocols", "core"},
     "pictures": VALUES,

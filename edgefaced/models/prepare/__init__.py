@@ -42,7 +42,7 @@ __all__ = [
     "prepare_model",
 ]
 
-PREPARE_VERSION = 1
+PREPARE_VERSION = 2
 """Raised with every change of what preparing makes; files of another version are made again."""
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import cv2
 import numpy as np
 
+from edgefaced.core.letterbox import fit, resize_into
 from edgefaced.errors import ModelContractError
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.manifest import ModelSpec
@@ -131,10 +131,9 @@ def in_colour_order(spec: ModelSpec, picture: U8) -> U8:
 
 def _letterboxed(photo: U8, size: int) -> U8:
     height, width = photo.shape[:2]
-    factor = size / max(height, width)
-    inside = (max(1, round(width * factor)), max(1, round(height * factor)))
+    box = fit(width, height, size, size)
     canvas = np.zeros((size, size, 3), np.uint8)
-    canvas[: inside[1], : inside[0]] = cv2.resize(photo, inside, interpolation=cv2.INTER_AREA)
+    resize_into(canvas[: box.fitted_height, : box.fitted_width], photo)
     return canvas
 
 
@@ -142,5 +141,4 @@ def _middle(photo: U8, size: int) -> U8:
     height, width = photo.shape[:2]
     side = min(height, width)
     top, left = (height - side) // 2, (width - side) // 2
-    square = photo[top : top + side, left : left + side]
-    return cv2.resize(square, (size, size), interpolation=cv2.INTER_AREA).astype(np.uint8)
+    return _letterboxed(photo[top : top + side, left : left + side], size)
