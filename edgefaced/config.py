@@ -15,7 +15,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgefaced.core.policy import PolicyLimits
 from edgefaced.core.quality import QualityLimits
+from edgefaced.core.thermal import BANDS, Band, check_bands
 from edgefaced.errors import ConfigError
 
 APP = "edgefaced"
@@ -114,6 +116,88 @@ class GallerySection(Section):
     """Keep the (encrypted) aligned pictures of enrolment, so that `gallery re-embed` can work."""
 
 
+class PolicySection(Section):
+    """When the frames of a face in front of the camera become one decision."""
+
+    agreeing_frames: Annotated[int, Field(ge=2, le=30)] = 3
+    """Good frames that must agree on a person; never one alone."""
+    window_frames: Annotated[int, Field(ge=2, le=60)] = 5
+    """Of so many good frames, the last ones."""
+    patience_seconds: Annotated[float, Field(gt=0)] = 2.0
+    """How long a face may be too poor to judge before that is the decision."""
+    recheck_seconds: Annotated[float, Field(gt=0)] = 5.0
+    """When a face that was recognised is looked at again."""
+    retry_seconds: Annotated[float, Field(gt=0)] = 1.0
+    """When a face that was not is looked at again."""
+    cool_down_seconds: Annotated[float, Field(ge=0)] = 10.0
+    """For how long after being last seen a person is not announced again."""
+
+    def limits(self, minimum_margin: float) -> PolicyLimits:
+        """The same as the core's value. Raises ConfigError where the two counts do not fit."""
+        if self.agreeing_frames > self.window_frames:
+            raise ConfigError(
+                f"policy.agreeing_frames = {self.agreeing_frames}: more than policy.window_frames "
+                f"= {self.window_frames}",
+                "a person is known when so many of the last frames agree",
+            )
+        return PolicyLimits(
+            agreeing_frames=self.agreeing_frames,
+            window_frames=self.window_frames,
+            minimum_margin=minimum_margin,
+            patience=self.patience_seconds,
+            recheck_after=self.recheck_seconds,
+            retry_after=self.retry_seconds,
+            cool_down=self.cool_down_seconds,
+        )
+
+
+class BandSection(Section):
+    """One step of the thermal ladder."""
+
+    name: str
+    leave_above_celsius: float | None = None
+    """Absent in the last band."""
+    leave_below_celsius: float | None = None
+    """Absent in the first band."""
+    frame_stride: Annotated[int, Field(ge=1, le=1000)]
+    key_frame_interval: Annotated[int, Field(ge=1, le=1000)]
+    rest: bool = False
+
+    def band(self) -> Band:
+        """The same as the core's value."""
+        above, below = self.leave_above_celsius, self.leave_below_celsius
+        return Band(
+            name=self.name,
+            leave_above_celsius=float("inf") if above is None else above,
+            leave_below_celsius=float("-inf") if below is None else below,
+            frame_stride=self.frame_stride,
+            key_frame_interval=self.key_frame_interval,
+            rest=self.rest,
+        )
+
+
+class ThermalSection(Section):
+    """How the daemon keeps a board cool."""
+
+    zones: tuple[str, ...] = ("*",)
+    """Types of the kernel's thermal zones to watch; empty: no temperature is read."""
+    latency_budget_ms: Annotated[float, Field(gt=0)] = 100.0
+    """Above this (95th percentile of one look) the pipeline slows down as if it were hot."""
+    bands: tuple[BandSection, ...] = ()
+    """Instead of the built-in ladder; limits must overlap."""
+
+    def ladder(self) -> tuple[Band, ...]:
+        """The bands in force. Raises ConfigError where they are no ladder."""
+        if not self.bands:
+            return BANDS
+        bands = tuple(section.band() for section in self.bands)
+        try:
+            check_bands(bands)
+        except ValueError as error:
+            raise ConfigError(f"thermal.bands: {error}", "see deploy/edgefaced.toml") from error
+        return bands
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -124,6 +208,8 @@ class Settings(Section):
     recognition: RecognitionSection = RecognitionSection()
     quality: QualitySection = QualitySection()
     gallery: GallerySection = GallerySection()
+    policy: PolicySection = PolicySection()
+    thermal: ThermalSection = ThermalSection()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ COMMANDS = {
     "identify": "edgefaced.cli.identify:identify",
     "evaluate": "edgefaced.cli.evaluate:evaluate",
     "calibrate": "edgefaced.cli.calibrate:calibrate",
+    "run": "edgefaced.cli.run:run_command",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",

@@ -54,7 +54,7 @@ class Stopwatch:
         )
 
 
-STAGES = ("feed", "detect", "decode", "align", "embed", "match", "capture_to_decision")
+STAGES = ("detect", "align", "embed", "match", "capture_to_decision")
 
 
 @dataclass(slots=True)

@@ -84,15 +84,17 @@ class Perceiver:
             return None
         figures.frames["looked_at"] += 1
         pace = self._pace.current
+        started = time.perf_counter()
         result = watcher.watch(small, key_frame_interval=pace.band.key_frame_interval, now=now)
+        found = time.perf_counter()
+        figures.stages["detect"].record(found - started)
         if result.tracks:
             self._gate.wake(now)
         figures.tracks = len(result.tracks)
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
-        started = time.perf_counter()
         faces = tuple(self._face(track, lease) for track in result.seen)
         if faces:
-            figures.stages["align"].record(time.perf_counter() - started)
+            figures.stages["align"].record(time.perf_counter() - found)
             self._other_bytes += BYTES_PER_FACE * len(faces)
         figures.bytes_copied = watcher.bytes_copied + self._other_bytes
         self._left += result.left

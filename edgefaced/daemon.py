@@ -1,0 +1,260 @@
+"""The only composition root: settings in, a running line out, and the loop that watches over it.
+
+The main thread does no work of the pipeline. Once a second it reads the temperature, feeds the
+watchdog if every stage has moved, and tells systemd how things are; signals wake it at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from edgefaced.camera.choose import open_camera
+from edgefaced.config import Places, Settings
+from edgefaced.core.policy import DecisionPolicy
+from edgefaced.core.thermal import ThermalGovernor
+from edgefaced.errors import EdgefacedError
+from edgefaced.events import Trouble
+from edgefaced.gallery.index import open_index
+from edgefaced.gallery.store import Gallery
+from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.inference.threads import usable_cores
+from edgefaced.models.catalogue import find_pack
+from edgefaced.models.manifest import ModelSpec, PackManifest
+from edgefaced.models.store import ModelStore
+from edgefaced.pipeline.crew import Failure, Straggler
+from edgefaced.pipeline.judge import Knowledge
+from edgefaced.pipeline.line import Line, Parts
+from edgefaced.pipeline.thermostat import Thermostat
+from edgefaced.pipeline.watch import Watcher
+from edgefaced.protocols import EventSink
+from edgefaced.recognition.detector import NetworkDetector
+from edgefaced.recognition.embedder import NetworkEmbedder
+from edgefaced.recognition.threshold import threshold_for
+from edgefaced.sensors.thermal import ThermalSensor
+from edgefaced.supervisor import Supervisor
+from edgefaced.types import FACE_SIDE_PX, Role
+
+TICK_SECONDS = 1.0
+STOP_SECONDS = 8.0
+"""Deadline of a stop; systemd's TimeoutStopSec is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: 0 asked to stop or a replay's end, otherwise the reason."""
+
+    exit_code: int
+    failures: tuple[Failure, ...] = ()
+    stragglers: tuple[Straggler, ...] = ()
+
+
+def parts_of(
+    settings: Settings, places: Places, sinks: dict[str, Callable[[], EventSink]]
+) -> Parts:
+    """Everything a line needs, by the settings; only the manifest is read here.
+
+    Raises ModelMissing for a pack that is not known and ConfigError for settings that do not fit.
+    """
+    store = ModelStore(places.models_dir)
+    manifest = find_pack(settings.models.pack, (store.layout.packs,))
+    embedder = manifest.of_role(Role.EMBEDDER)
+    # Two networks run at the same time, in two threads: each gets half of the cores.
+    threads = settings.inference.threads or max(1, min(4, usable_cores() // 2))
+    camera = settings.camera
+
+    @contextmanager
+    def open_watcher() -> Iterator[Watcher]:
+        with (
+            _network(
+                store, manifest.of_role(Role.DETECTOR), whole_size(settings), threads
+            ) as whole,
+            _network(
+                store, manifest.of_role(Role.DETECTOR), close_size(manifest), threads
+            ) as close,
+        ):
+            spec, score = manifest.of_role(Role.DETECTOR), settings.detection.score_threshold
+            yield Watcher(
+                NetworkDetector(whole, spec, score_threshold=score),
+                NetworkDetector(close, spec, score_threshold=score),
+            )
+
+    @contextmanager
+    def open_knowledge() -> Iterator[Knowledge]:
+        with (
+            _network(store, embedder, FACE_SIDE_PX, threads) as network,
+            Gallery.open(places.gallery_file, places.key_file, create=True) as gallery,
+        ):
+            mind = NetworkEmbedder(network, embedder)
+            index = open_index(gallery, mind.model_id, settings.gallery.index)
+            try:
+                yield Knowledge(
+                    mind,
+                    index,
+                    lambda size: threshold_for(settings.recognition, embedder, size).threshold,
+                )
+            finally:
+                index.close()
+
+    threshold_for(settings.recognition, embedder, 1)  # no threshold: said before anything starts
+    return Parts(
+        camera_name=camera.device or camera.kind,
+        open_camera=lambda: open_camera(camera),
+        open_watcher=open_watcher,
+        open_knowledge=open_knowledge,
+        sinks=sinks,
+        colour_order=embedder.input.colour_order,
+        limits=settings.quality.limits(),
+        policy=DecisionPolicy(settings.policy.limits(settings.recognition.minimum_margin)),
+        replay=camera.kind == "replay",
+        lossless=camera.kind == "replay" and camera.replay_pace == "fast",
+    )
+
+
+def whole_size(settings: Settings) -> int:
+    """Side of the detector's input for whole looks."""
+    return settings.detection.input_size_px
+
+
+def close_size(manifest: PackManifest) -> int:
+    """Side of the detector's input for close looks: the smallest that the pack prepares."""
+    return min(manifest.of_role(Role.DETECTOR).input.sizes or (whole_size(Settings()),))
+
+
+@contextmanager
+def _network(store: ModelStore, spec: ModelSpec, size: int, threads: int) -> Iterator[OnnxBackend]:
+    file = store.prepared(spec, size)
+    backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+class Daemon:
+    """Runs one line until it is told to stop, a stage fails, or a replay is over."""
+
+    def __init__(
+        self,
+        read_settings: Callable[[], Settings],
+        places: Places,
+        sinks: dict[str, Callable[[], EventSink]],
+        sensor: Callable[[Settings], ThermalSensor],
+        supervisor: Supervisor,
+    ) -> None:
+        """Raises what reading the settings and `parts_of` raise."""
+        self._read_settings = read_settings
+        self._places = places
+        self._sinks = sinks
+        self._sensor = sensor
+        self._supervisor = supervisor
+        self._wake = threading.Event()
+        self._stopping = False
+        self._reloading = False
+        self.settings = read_settings()
+        self.line = Line(parts_of(self.settings, places, sinks))
+        self.thermostat = self._new_thermostat()
+
+    def run(self) -> Ending:
+        """Blocks until the end; the caller's thread must be the main one, for the signals."""
+        before = {
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        }
+        try:
+            self.line.start()
+            self._watch_over()
+            return self._end()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def stop(self) -> None:
+        """Ends `run` soon; from any thread or signal handler."""
+        self._stopping = True
+        self._wake.set()
+
+    def reload(self) -> None:
+        """Reads the settings again soon; from any thread or signal handler."""
+        self._reloading = True
+        self._wake.set()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self.reload()
+        else:
+            self.stop()
+
+    def _watch_over(self) -> None:
+        beats: dict[str, int] = {}
+        while not self._stopping and self.line.crew.working() and not self.line.crew.failures:
+            self.thermostat.tick(self.line, time.monotonic())
+            if self.line.capturer.first_frame.is_set():
+                self._supervisor.ready()
+            now = {stage: heart.beats for stage, heart in self.line.crew.heartbeats.items()}
+            if all(count > beats.get(stage, -1) for stage, count in now.items()):
+                self._supervisor.alive()
+                beats = now
+            self._supervisor.status(status_line(self.line))
+            self._wake.wait(TICK_SECONDS)
+            self._wake.clear()
+            if self._reloading:
+                self._reloading = False
+                self._take_new_settings()
+
+    def _take_new_settings(self) -> None:
+        """The new configuration, or the old one and a word about why."""
+        self._supervisor.reloading()
+        try:
+            settings = self._read_settings()
+            changed = settings != self.settings
+            line = Line(parts_of(settings, self._places, self._sinks)) if changed else None
+        except EdgefacedError as error:
+            self.line.postbox.announce(Trouble("configuration", f"not taken: {error}"))
+            self._supervisor.ready()
+            return
+        if line is not None:
+            stragglers = self.line.stop(STOP_SECONDS)
+            if stragglers:
+                self._stopping = True
+                return
+            self.settings, self.line = settings, line
+            self.thermostat = self._new_thermostat()
+            self.line.start()
+        self._supervisor.ready()
+
+    def _new_thermostat(self) -> Thermostat:
+        section = self.settings.thermal
+        return Thermostat(
+            self._sensor(self.settings),
+            ThermalGovernor(section.ladder()),
+            latency_budget_ms=section.latency_budget_ms,
+        )
+
+    def _end(self) -> Ending:
+        self._supervisor.stopping()
+        stragglers = tuple(self.line.stop(STOP_SECONDS))
+        failures = tuple(self.line.crew.failures)
+        code = 0
+        if failures:
+            error = failures[0].error
+            code = (
+                error.exit_code if isinstance(error, EdgefacedError) else EdgefacedError.exit_code
+            )
+        elif stragglers:
+            code = EdgefacedError.exit_code
+        return Ending(code, failures, stragglers)
+
+
+def status_line(line: Line) -> str:
+    """One line for `systemctl status`."""
+    figures, pace = line.figures, line.pace.current
+    camera = "camera up" if figures.camera_up else "NO CAMERA"
+    detect = figures.stages["detect"].snapshot().median
+    speed = "" if detect is None else f", a look takes {detect * 1000:.1f} ms"
+    return f"{camera}, pace {pace.band.name}, {figures.tracks} faces in view{speed}"
