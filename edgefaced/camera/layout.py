@@ -47,7 +47,7 @@ class Layout:
     def views(self, memory: Sequence[mmap], offset: int = 0) -> Planes:
         """The planes in one piece of memory, or, for NV12, in two: luma and chroma.
 
-        Padding of rows becomes strides. Raises TypeError where the memory is too small.
+        Padding of rows becomes strides. Raises ValueError where the memory is too small.
         """
         width, height, stride = self.width, self.height, self.stride
         half = (height // 2, width // 2)
@@ -69,6 +69,10 @@ class Layout:
 
 
 def _view(memory: mmap, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> U8:
-    # Through a memoryview, which the mapping knows of: numpy alone would let it be closed.
-    buffer = memoryview(memory)
-    return np.ndarray(shape, np.uint8, buffer=buffer, offset=offset, strides=strides)
+    rows, row = shape[0], int(np.prod(shape[1:]))
+    if offset + (rows - 1) * strides[0] + row > len(memory):
+        raise ValueError(f"{len(memory)} bytes are too few for {shape} at {offset}")
+    # An array of its own in between, because that one holds the mapping open; the view alone
+    # would let it be closed, and reading it would then end the process.
+    flat = np.frombuffer(memory, np.uint8)
+    return np.ndarray(shape, np.uint8, buffer=flat, offset=offset, strides=strides)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -121,14 +121,12 @@ class Picamera2Camera:
 
     def _request(self, timeout: float) -> Any:
         """The next request within `timeout`, or None: the question stays open until then."""
-        if self._job is None:
-            self._job = self._camera.capture_request(wait=False)
+        job, self._job = self._job or self._camera.capture_request(wait=False), None
         try:
-            request = self._camera.wait(self._job, timeout=timeout)
+            return self._camera.wait(job, timeout=timeout)
         except TimeoutError:
+            self._job = job
             return None
-        self._job = None
-        return request
 
     def _lease(self, request: Any) -> FrameLease | None:
         """The request on loan, or None for one that the sensor marks as broken."""
@@ -172,13 +170,14 @@ class Picamera2Camera:
             raise CameraLost(f"{device}: the camera is not there any more", "cable, power?")
 
     def _shut_down(self) -> None:
-        # An open question would keep the library from stopping when no frame comes any more.
-        self._camera.cancel_all_and_flush()
-        if self._job is not None:
-            with suppress(CancelledError, TimeoutError):
-                self._camera.wait(self._job, timeout=CLOSE_SECONDS / 2).release()
-        self._camera.stop()
-        self._camera.close()
+        with ExitStack() as steps:
+            steps.callback(self._camera.close)
+            steps.callback(self._camera.stop)
+            # An open question would keep the library from stopping when no frame comes any more.
+            self._camera.cancel_all_and_flush()
+            if self._job is not None:
+                with suppress(CancelledError, TimeoutError):
+                    self._camera.wait(self._job, timeout=CLOSE_SECONDS / 2).release()
 
 
 def _buffer(request: Any, name: str) -> Any:

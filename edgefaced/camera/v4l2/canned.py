@@ -12,7 +12,6 @@ import mmap
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 
 from edgefaced.camera.layout import BYTES_PER_PIXEL, Layout, Planes
 from edgefaced.camera.v4l2 import ioctl as v4l2
+from edgefaced.camera.v4l2.canned_buffers import CannedBuffers, Exposed, Memory, refusal
 from edgefaced.camera.v4l2.choice import WIRES, Wire
 
 PAGE_BYTES = mmap.PAGESIZE
@@ -33,21 +33,6 @@ class CannedFormat:
     fourcc: str
     sizes: tuple[tuple[int, int], ...] = ((640, 480),)
     rates: tuple[int, ...] = (30,)
-
-
-@dataclass(frozen=True, slots=True)
-class _Exposed:
-    index: int
-    sequence: int
-    stamp_ns: int
-    flags: int
-    used: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Memory:
-    fd: int
-    view: mmap.mmap
 
 
 class CannedCamera:
@@ -85,12 +70,8 @@ class CannedCamera:
         self._fourcc = self._formats[0].fourcc
         self._width, self._height = self._formats[0].sizes[0]
         self._rate = self._formats[0].rates[0]
-        self._bells: set[int] = set()
         self._owner: int | None = None
-        self._buffers: list[tuple[_Memory, ...]] = []
-        self._queued: deque[int] = deque()
-        self._done: deque[_Exposed] = deque()
-        self._streaming = False
+        self._buffers = CannedBuffers()
         self._sequence = 0
         self._answers = {
             v4l2.QUERYCAP: self._introduce,
@@ -113,13 +94,13 @@ class CannedCamera:
     def queued(self) -> int:
         """Buffers that wait for a frame."""
         with self._lock:
-            return len(self._queued)
+            return self._buffers.queued
 
     @property
     def users(self) -> int:
         """How often it is open."""
         with self._lock:
-            return len(self._bells)
+            return len(self._buffers.bells)
 
     def expose(
         self,
@@ -136,41 +117,41 @@ class CannedCamera:
         """
         with self._lock:
             sequence, self._sequence = self._sequence, self._sequence + 1
-            if not self._streaming or not self._queued or self.unplugged:
+            index = None if self.unplugged else self._buffers.next_free()
+            if index is None:
                 return False
-            index = self._queued.popleft()
             *before, last = self._write(self._buffers[index], picture)
             flags = v4l2.BUF_FLAG_ERROR if damaged else 0
             flags |= v4l2.BUF_FLAG_TIMESTAMP_MONOTONIC if self._monotonic else 0
-            stamp = time.monotonic_ns() - age_ns
+            stamp_ns = time.monotonic_ns() - age_ns
             used = (*before, last - lost_bytes)
-            self._done.append(_Exposed(index, sequence, stamp, flags, used))
-            self._ring()
+            self._buffers.fill(Exposed(index, sequence, stamp_ns, flags, used))
             return True
 
     def unplug(self) -> None:
         """From now on every call says that there is no such device; whoever waits is woken."""
         with self._lock:
             self.unplugged = True
-            self._ring()
+            self._buffers.ring()
 
     def open(self) -> int:
         """A descriptor that is readable while a filled buffer waits."""
         if self.unplugged:
-            raise _refusal(errno.ENODEV)
+            raise refusal(errno.ENODEV)
         if self.forbidden:
-            raise _refusal(errno.EACCES)
+            raise refusal(errno.EACCES)
         bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC | os.EFD_SEMAPHORE)
         with self._lock:
-            self._bells.add(bell)
+            self._buffers.bells.add(bell)
         return bell
 
     def close(self, fd: int) -> None:
         """What was allocated through the descriptor is freed."""
         with self._lock:
-            self._bells.discard(fd)
+            self._buffers.bells.discard(fd)
             if self._owner == fd:
-                self._free()
+                self._buffers.free()
+                self._owner = None
         os.close(fd)
 
     def ioctl(self, fd: int, request: int, argument: Any) -> None:
@@ -178,9 +159,9 @@ class CannedCamera:
         answer = self._answers.get(request)
         with self._lock:
             if self.unplugged:
-                raise _refusal(errno.ENODEV)
+                raise refusal(errno.ENODEV)
             if answer is None:
-                raise _refusal(errno.ENOTTY)
+                raise refusal(errno.ENOTTY)
             answer(fd, argument)
 
     def map(self, length: int, offset: int) -> mmap.mmap:
@@ -208,7 +189,7 @@ class CannedCamera:
             return self._offset + luma, luma // 2
         return (self._offset + layout.bytes_needed,)
 
-    def _write(self, memories: tuple[_Memory, ...], picture: Planes | bytes) -> tuple[int, ...]:
+    def _write(self, memories: tuple[Memory, ...], picture: Planes | bytes) -> tuple[int, ...]:
         if isinstance(picture, bytes):
             memories[0].view[: len(picture)] = picture
             return (len(picture),)
@@ -218,18 +199,6 @@ class CannedCamera:
         ):
             np.copyto(target, source)
         return self._sizes
-
-    def _ring(self) -> None:
-        for bell in self._bells:
-            os.eventfd_write(bell, 1)
-
-    def _free(self) -> None:
-        for memory in (memory for buffer in self._buffers for memory in buffer):
-            memory.view.close()
-            os.close(memory.fd)
-        self._buffers, self._owner, self._streaming = [], None, False
-        self._queued.clear()
-        self._done.clear()
 
     def _introduce(self, fd: int, answer: Any) -> None:
         answer.driver, answer.card, answer.bus_info = b"canned", self._label.encode(), b"canned"
@@ -254,11 +223,11 @@ class CannedCamera:
         for offered in self._formats:
             if v4l2.code_of(offered.fourcc) == code:
                 return offered
-        raise _refusal(errno.EINVAL)
+        raise refusal(errno.EINVAL)
 
     def _set_format(self, fd: int, asked: Any) -> None:
         if self.busy or self._owner not in (None, fd):
-            raise _refusal(errno.EBUSY)
+            raise refusal(errno.EBUSY)
         form = asked.fmt.pix_mp if self._planar else asked.fmt.pix
         offered = self._named(form.pixelformat)
         self._fourcc = offered.fourcc
@@ -286,20 +255,13 @@ class CannedCamera:
 
     def _allocate(self, fd: int, asked: Any) -> None:
         if self.busy or self._owner not in (None, fd):
-            raise _refusal(errno.EBUSY)
-        self._free()
+            raise refusal(errno.EBUSY)
         asked.count = min(asked.count, self._most_buffers)
-        for _ in range(asked.count):
-            memories = []
-            for size in self._sizes:
-                memory = os.memfd_create("canned-camera", os.MFD_CLOEXEC)
-                os.ftruncate(memory, size)
-                memories.append(_Memory(memory, mmap.mmap(memory, size)))
-            self._buffers.append(tuple(memories))
+        self._buffers.allocate(asked.count, self._sizes)
         self._owner = fd if asked.count else None
 
     def _describe(self, fd: int, answer: Any) -> None:
-        _nth(self._buffers, answer.index)
+        _ = self._buffers[answer.index]
         first = answer.index * v4l2.MAX_PLANES
         if not self._planar:
             answer.length, answer.m.offset = self._sizes[0], first * PAGE_BYTES
@@ -310,20 +272,14 @@ class CannedCamera:
 
     def _export(self, fd: int, asked: Any) -> None:
         if not self._exports:
-            raise _refusal(errno.ENOTTY)
-        asked.fd = os.dup(_nth(self._buffers, asked.index)[asked.plane].fd)
+            raise refusal(errno.ENOTTY)
+        asked.fd = os.dup(self._buffers[asked.index][asked.plane].fd)
 
     def _queue(self, fd: int, asked: Any) -> None:
-        _nth(self._buffers, asked.index)
-        if asked.index in self._queued or any(d.index == asked.index for d in self._done):
-            raise _refusal(errno.EINVAL)
-        self._queued.append(asked.index)
+        self._buffers.queue(asked.index)
 
     def _dequeue(self, fd: int, answer: Any) -> None:
-        if not self._done:
-            raise _refusal(errno.EAGAIN)
-        os.eventfd_read(fd)
-        done = self._done.popleft()
+        done = self._buffers.take(fd)
         answer.index, answer.sequence, answer.flags = done.index, done.sequence, done.flags
         answer.timestamp.tv_sec, rest_ns = divmod(done.stamp_ns, 1_000_000_000)
         answer.timestamp.tv_usec = rest_ns // 1000
@@ -335,14 +291,10 @@ class CannedCamera:
             answer.m.planes[piece].data_offset = 0 if piece else self._offset
 
     def _start(self, fd: int, kind: Any) -> None:
-        self._streaming = True
+        self._buffers.streaming = True
 
     def _stop(self, fd: int, kind: Any) -> None:
-        self._streaming = False
-        for _ in self._done:
-            os.eventfd_read(fd)
-        self._queued.clear()
-        self._done.clear()
+        self._buffers.stop(fd)
 
 
 class CannedKernel:
@@ -362,7 +314,7 @@ class CannedKernel:
 
     def open(self, path: str) -> int:
         if path not in self._plugged:
-            raise _refusal(errno.ENOENT)
+            raise refusal(errno.ENOENT)
         camera = self._plugged[path]
         fd = camera.open()
         self._open[fd] = camera
@@ -381,9 +333,5 @@ class CannedKernel:
 def _nth(items: Sequence[Any], index: int) -> Any:
     """The item at an index that came from outside; EINVAL behind the end, as the kernel says."""
     if index >= len(items):
-        raise _refusal(errno.EINVAL)
+        raise refusal(errno.EINVAL)
     return items[index]
-
-
-def _refusal(number: int) -> OSError:
-    return OSError(number, os.strerror(number))

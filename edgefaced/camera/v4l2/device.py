@@ -57,6 +57,11 @@ def open_v4l2(
             stream.start(buffers)
         if len(stream.buffers) < FEWEST_BUFFERS:
             raise CameraError(f"{device}: the driver has memory for {len(stream.buffers)} frames")
+        smallest = min(sum(map(len, buffer.memories)) for buffer in stream.buffers)
+        if layout is not None and smallest < layout.bytes_needed:
+            raise CameraError(
+                f"{device}: the driver's memory holds {smallest} of {layout.bytes_needed} bytes"
+            )
         description = CameraDescription(
             name=identity.card,
             device=device,

@@ -235,6 +235,7 @@ def test_a_node_that_is_not_there_is_lost() -> None:
         ({}, {v4l2.S_FMT: "odd_size"}, "odd size"),
         ({}, {v4l2.S_FMT: "small_buffer"}, "bytes in 1 pieces"),
         ({}, {v4l2.REQBUFS: "one_buffer"}, "memory for 1 frames"),
+        ({}, {v4l2.QUERYBUF: "short_memory"}, "holds 4096 of 4608 bytes"),
         ({v4l2.STREAMON: "io_error"}, {}, "starting: Input/output error"),
         ({v4l2.EXPBUF: "io_error"}, {}, "starting"),
         ({v4l2.S_FMT: "io_error"}, {}, "setting the format"),
@@ -261,7 +262,11 @@ def test_a_driver_that_cannot_be_used_is_one_line_and_nothing_stays_open(
     def one_buffer(fd: int, asked: Any) -> None:
         asked.count = min(asked.count, 1)
 
+    def short_memory(fd: int, answer: Any) -> None:
+        answer.length = 4096
+
     changes: dict[str, Change] = {
+        "short_memory": short_memory,
         "no_capture": no_capture,
         "other_format": other_format,
         "odd_size": odd_size,
