@@ -48,17 +48,21 @@ def factors_for_sizes(graph: Graph) -> None:
         return
     shapes = infer_shapes(graph)
     for node in graph.nodes:
-        if node.op != "Resize" or len(node.inputs) < 4 or "axes" in node.attributes:
+        if node.op != "Resize" or len(node.inputs) < 4 or not _stretches(node):
             continue
-        sizes, before = graph.constants.get(node.inputs[3]), shapes.get(node.inputs[0])
-        if sizes is None or before is None or FREE in before:
+        sizes, before = graph.constants.get(node.inputs[3]), shapes.get(node.inputs[0], (FREE,))
+        if sizes is None or FREE in before:
             continue
         factors = np.asarray(sizes, np.float64) / before
-        if node.attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
-            continue
         if (factors == np.round(factors)).all():
             scales = graph.add_constant("factors", factors.astype(np.float32))
             node.inputs = [*node.inputs[:2], scales]
+
+
+def _stretches(node: Node) -> bool:
+    """Whether a Resize goes to its sizes on all axes, whatever the picture's proportions."""
+    policy = node.attributes.get("keep_aspect_ratio_policy", b"stretch")
+    return policy == b"stretch" and "axes" not in node.attributes
 
 
 def _release_reshapes(graph: Graph, shape: Shape) -> None:

@@ -150,6 +150,34 @@ def test_weights_that_are_computed_stay() -> None:
     assert operators["Mul"] == 1
 
 
+def test_batch_normalisation_that_trains_stays() -> None:
+    outputs = ["y", "running_mean", "running_variance"]
+    node = helper.make_node("BatchNormalization", ["c", *BATCHNORM], outputs, training_mode=1)
+    _, operators = after(
+        network(
+            [CONV, node],
+            {**WEIGHTS, **BATCHNORM},
+            {"x": [2, 3, 6, 6]},
+            {"y": [2, 4, 6, 6]},
+            opset=15,
+        ),
+        fold_backward,
+    )
+    assert operators["BatchNormalization"] == 1
+
+
+def test_batch_normalisation_with_computed_parameters_stays() -> None:
+    nodes = [
+        CONV,
+        helper.make_node("Abs", ["v"], ["computed"]),
+        helper.make_node("BatchNormalization", ["c", "gamma", "beta", "mean", "computed"], ["y"]),
+    ]
+    inputs = {"x": [2, 3, 6, 6], "v": [4]}
+    model = network(nodes, {**WEIGHTS, **BATCHNORM}, inputs, {"y": [2, 4, 6, 6]})
+    _, operators = after(model, fold_backward)
+    assert operators["BatchNormalization"] == 1
+
+
 @given(st.lists(st.sampled_from(["Add", "Mul", "Sub", "Bn", "Relu"]), min_size=1, max_size=6))
 def test_any_chain_means_the_same(steps: list[str]) -> None:
     nodes, constants, last = [CONV], {**WEIGHTS, **BATCHNORM}, "c"

@@ -123,6 +123,15 @@ def test_old_files_are_raised() -> None:
     )
 
 
+def test_old_files_that_cannot_be_raised_are_one_line() -> None:
+    made_up = network(
+        [helper.make_node("Frobnicate", ["x"], ["y"])], {}, {"x": [1]}, {"y": [1]}, opset=9
+    )
+    with pytest.raises(ModelContractError, match="cannot be raised to opset 11") as raised:
+        read_graph(made_up)
+    assert "\n" not in str(raised.value)
+
+
 def test_shapes_that_do_not_fit_are_one_line() -> None:
     add = helper.make_node("Add", ["x", "k"], ["y"])
     graph = read_graph(network([add], {"k": normal(1, 5)}, {"x": [1, 3]}, {"y": [1, 3]}))

@@ -114,6 +114,14 @@ def test_preparing_twice_gives_the_same_portable_file() -> None:
     assert [v.portable for v in a.variants] == [v.portable for v in b.variants]
 
 
+def test_a_file_of_a_size_that_is_not_wanted_is_proven_at_its_own_as_well() -> None:
+    model, spec = detector()
+    only_96 = spec.input.model_copy(update={"sizes": (96,)})
+    prepared = prepare_model(spec.model_copy(update={"input": only_96}), model, PHOTOGRAPHS, 1)
+    assert [variant.size for variant in prepared.variants] == [96]
+    assert prepared.variants[0].proof.lowest_cosine >= 0.9999
+
+
 def test_an_embedder_without_photographs() -> None:
     nodes = [
         helper.make_node("Conv", ["pixels", "k"], ["c"], strides=[8, 8]),

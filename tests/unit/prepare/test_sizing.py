@@ -94,6 +94,42 @@ def test_a_resize_by_no_whole_factor_keeps_its_sizes() -> None:
     assert graph.nodes[0].inputs[3] == "sizes"
 
 
+@pytest.mark.parametrize(
+    ("attribute", "value"), [("keep_aspect_ratio_policy", "not_larger"), ("axes", [2, 3])]
+)
+def test_a_resize_that_is_not_plain_keeps_its_sizes(attribute: str, value: object) -> None:
+    node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")
+    node.attribute.append(helper.make_attribute(attribute, value))
+    sizes = np.array([16, 16] if attribute == "axes" else [1, 3, 16, 16])
+    shapes = {"x": [1, 3, 8, 8]}, {"y": [1, 3, 16, 16]}
+    graph = read_graph(network([node], {"sizes": sizes}, *shapes, opset=18))
+    fix_size(graph, (1, 3, 8, 8))
+    assert graph.nodes[0].inputs[3] == "sizes"
+
+
+def test_a_reshape_of_something_of_unknown_size_ties_the_network_to_its_size() -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["where"]),
+        helper.make_node("Reshape", ["where", "t"], ["r"]),
+        helper.make_node("Cast", ["r"], ["y"], to=1),
+    ]
+    model = network(nodes, {"t": np.array([768])}, {"x": [1, 3, 8, 8]}, {"y": [768]})
+    with pytest.raises(ModelContractError, match="'r' cannot follow the size 1x3x16x16"):
+        sized(model, 16)
+
+
+def test_a_reshape_of_what_has_no_size_stays_as_it_is() -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("GlobalAveragePool", ["a"], ["g"]),
+        helper.make_node("Reshape", ["g", "t"], ["y"]),
+    ]
+    model = network(nodes, {"t": np.array([1, 3])}, {"x": [1, 3, 8, 8]}, {"y": [1, 3]})
+    x = normal(1, 3, 16, 16)
+    expected = np.maximum(x, 0).mean(axis=(2, 3))
+    np.testing.assert_allclose(answers(sized(model, 16), {"x": x})["y"], expected, rtol=1e-5)
+
+
 def test_a_matrix_behind_the_picture_ties_the_network_to_its_size() -> None:
     nodes = [
         helper.make_node("Reshape", ["x", "t"], ["row"]),
