@@ -16,6 +16,7 @@ from edgefaced.cli.measuring import (
     embed_with_bar,
     faults_body,
     folder_argument,
+    prepare_folder,
     say_faults,
     say_suspects,
     subject_of,
@@ -100,6 +101,8 @@ def calibrate(
     pictures = read_people(folder)
     subject = subject_of(context, pack, detector_size)
     target = _target(subject, file, new_pack)
+    if target is not None:
+        prepare_folder(target.file.parent)
     embedded = embed_with_bar(subject, pictures, mirror=False)
     owners, names = embedded.owners(pictures)
     measured = measure_calibration(compare_all(embedded.vectors, owners))

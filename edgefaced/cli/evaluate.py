@@ -15,6 +15,7 @@ from edgefaced.cli.measuring import (
     embed_with_bar,
     faults_body,
     folder_argument,
+    prepare_folder,
     say_faults,
     say_suspects,
     subject_of,
@@ -29,7 +30,6 @@ from edgefaced.evaluation.embedding import EmbeddedPictures
 from edgefaced.evaluation.lfw import LfwResult, evaluate_lfw, score_pairs
 from edgefaced.evaluation.pairs import read_pairs
 from edgefaced.evaluation.people import Pictures, read_people
-from edgefaced.models.atomic import make_folder
 from edgefaced.types import Role
 
 output_option = click.option(
@@ -70,6 +70,8 @@ def evaluate_lfw_folder(
     """
     listed = read_pairs(folder)
     subject = subject_of(context, pack, detector_size)
+    if output is not None:
+        prepare_folder(output)
     embedded = embed_with_bar(subject, listed.pictures, mirror=flip)
     result = evaluate_lfw(score_pairs(listed, embedded))
     _report(subject, listed.pictures, embedded, result, output, flip=flip, as_json=as_json)
@@ -95,6 +97,8 @@ def evaluate_folder(
     """Every picture against every other, of a FOLDER with one sub-folder a person."""
     pictures = read_people(folder)
     subject = subject_of(context, pack, detector_size)
+    if output is not None:
+        prepare_folder(output)
     embedded = embed_with_bar(subject, pictures, mirror=flip)
     _report(subject, pictures, embedded, None, output, flip=flip, as_json=as_json)
 
@@ -143,7 +147,6 @@ def _report(
 def _draw(comparisons: Comparisons, title: str, output: Path) -> Path | None:
     from edgefaced.evaluation.plots import draw_scores
 
-    make_folder(output)
     file = output / "scores.png"
     try:
         draw_scores(comparisons, title, file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.output import note, plain, stderr, stdout
-from edgefaced.errors import Refused
+from edgefaced.errors import Refused, StorageError
 from edgefaced.evaluation.all_pairs import SuspectPictures
 from edgefaced.evaluation.embedding import EmbeddedPictures, embed_pictures
 from edgefaced.evaluation.people import Pictures
@@ -80,6 +81,17 @@ def embed_with_bar(subject: Subject, pictures: Pictures, *, mirror: bool) -> Emb
             "is this a folder of faces?",
         )
     return embedded
+
+
+def prepare_folder(folder: Path) -> None:
+    """Makes the folder of a result before the long work. Raises StorageError."""
+    hint = "name a place that you may write to"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{folder}: {error.strerror or error}", hint) from error
+    if not os.access(folder, os.W_OK):
+        raise StorageError(f"{folder} is not writable", hint)
 
 
 @contextmanager

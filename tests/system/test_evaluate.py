@@ -227,6 +227,8 @@ def test_no_face_at_all_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
         (["evaluate", "lfw", "{lfw}", "--pack", PACK, "--detector-size", "96"], 5, "96x96"),
         (["calibrate", "{lfw}", "--write", "a", "--new-pack", "b"], 2, "choose one"),
         (["calibrate", "{lfw}", "--new-pack", "../x"], 2, "'../x'"),
+        (["calibrate", "{lfw}", "--write", "{file}/x.toml"], 9, "place that you may write to"),
+        (["evaluate", "folder", "{lfw}", "--output", "{file}/x"], 9, "place that you may write to"),
     ],
 )
 def test_faults_are_one_line_and_an_exit_code(
@@ -238,7 +240,8 @@ def test_faults_are_one_line_and_an_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "empty").mkdir()
-    places = {"absent": tmp_path / "absent", "empty": tmp_path / "empty", "lfw": small_lfw}
+    (tmp_path / "file").touch()
+    places = {name: tmp_path / name for name in ("absent", "empty", "file")} | {"lfw": small_lfw}
     assert run([part.format(**places) for part in command]) == status
     said = capsys.readouterr()
     assert said.out == ""
