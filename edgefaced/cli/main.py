@@ -25,7 +25,7 @@ COMMANDS = {
     "rename": "edgefaced.cli.people:rename",
     "remove": "edgefaced.cli.people:remove",
     "gallery": "edgefaced.cli.gallery:gallery",
-    "verify": "edgefaced.cli.identify:verify",
+    "verify": "edgefaced.cli.verify:verify",
     "identify": "edgefaced.cli.identify:identify",
     "evaluate": "edgefaced.cli.evaluate:evaluate",
     "calibrate": "edgefaced.cli.calibrate:calibrate",

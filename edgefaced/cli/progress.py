@@ -14,7 +14,7 @@ WORTH_A_BAR = 4
 
 
 def with_bar(items: Sequence[Item], what: str) -> Iterable[Item]:
-    """The items, with a bar of how many are done."""
+    """The items, with a bar of how many are done; for work that says nothing else meanwhile."""
     if not stderr.is_terminal or len(items) < WORTH_A_BAR:
         return items
     return _bar(items, what)
@@ -24,5 +24,6 @@ def _bar(items: Sequence[Item], what: str) -> Iterator[Item]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=stderr, transient=True) as bar:
+    # Not redirected: what is printed meanwhile stays on stdout, also when that is a pipe.
+    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False) as bar:
         yield from bar.track(items)

@@ -26,7 +26,7 @@ from edgefaced.gallery.names import checked_name
 from edgefaced.gallery.records import NewTemplate, Person
 from edgefaced.gallery.store import Gallery
 from edgefaced.pictures.write import png_bytes
-from edgefaced.types import F32, Candidate, Liveness, Match, Outcome
+from edgefaced.types import F32, Candidate, ColourOrder, Liveness, Match, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def enrol(
         if not samples or refusal is not None:
             refusal = refusal or nothing_kept(name, reports)
             return EnrolmentReport(name, tuple(reports), threshold, refusal=refusal)
-        templates = [_template(sample, policy.keep_pictures) for sample in samples]
+        templates = [_template(sample, keep_picture=policy.keep_pictures) for sample in samples]
         person = gallery.enrol(name, templates, consent=consent, extend=policy.extend)
         index.refresh()
         _prove(person, samples, index, gallery, threshold, policy, new=own is None)
@@ -175,9 +175,10 @@ def _chosen_report(
     return PictureReport(sample.path, str(chosen.choice), detail, chosen.score)
 
 
-def _template(sample: Sample, keep_picture: bool) -> NewTemplate:
-    picture = png_bytes(sample.face.aligned.pixels) if keep_picture else None
-    return NewTemplate(sample.embedding, picture)
+def _template(sample: Sample, *, keep_picture: bool) -> NewTemplate:
+    aligned = sample.face.aligned
+    bgr = aligned.pixels if aligned.colour_order is ColourOrder.BGR else aligned.pixels[:, :, ::-1]
+    return NewTemplate(sample.embedding, png_bytes(bgr) if keep_picture else None)
 
 
 def _prove(

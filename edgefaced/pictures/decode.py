@@ -36,8 +36,7 @@ MAX_JPEG_PIXELS = 400_000_000
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MID_GREY = (128, 128, 128)
 
-# Pillow's decoders meet broken files with any of these; nothing else is expected of them.
-_BROKEN = (
+BROKEN = (
     OSError,
     SyntaxError,
     ValueError,
@@ -48,6 +47,7 @@ _BROKEN = (
     ArithmeticError,
     Image.DecompressionBombError,
 )
+"""What Pillow's decoders meet broken files with."""
 _CUT_OFF = re.compile(r"truncat|unexpected end|end of (file|image|stream)|EOF|not enough", re.I)
 
 _UPRIGHT = {
@@ -112,7 +112,7 @@ def _decode(file: BinaryIO, path: Path, max_side_px: int) -> U8:
         file.seek(0)
         with _opened(kind, file) as image:
             return _pixels(image, kind, path, max_side_px)
-    except _BROKEN as error:
+    except BROKEN as error:
         if _CUT_OFF.search(str(error)):
             raise _cut_off(path) from error
         detail = " ".join(str(error).split()).rstrip(".")
@@ -228,7 +228,7 @@ def _orientation(image: Image.Image) -> int:
     """The EXIF orientation, 1 where there is none or its block is broken."""
     try:
         value = image.getexif().get(_EXIF_ORIENTATION, 1)
-    except _BROKEN:
+    except BROKEN:
         return 1
     return value if isinstance(value, int) else 1
 

@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from edgefaced.errors import PictureError, StorageError
-from edgefaced.pictures.decode import MAX_PIXELS
-from edgefaced.pictures.files import HEAD_BYTES, FileKind, kind_of, open_regular
+from edgefaced.pictures.decode import BROKEN, MAX_PIXELS
+from edgefaced.pictures.files import HEAD_BYTES, FileKind, kind_of, open_regular, sniff
 from edgefaced.types import U8, Frame, PixelFormat
 
 NANOSECONDS = 1_000_000_000
@@ -24,8 +24,40 @@ USUAL_RATE = 25.0
 _WRITERS = ((".mp4", "mp4v"), (".avi", "MJPG"))
 
 
+class VideoFrames(Iterator[Frame]):
+    """The frames of an open video, once, in order; nothing more once it is closed."""
+
+    def __init__(self, capture: cv2.VideoCapture, path: Path) -> None:
+        rate = capture.get(cv2.CAP_PROP_FPS)
+        self.frames_per_second = rate if math.isfinite(rate) and rate > 0 else USUAL_RATE
+        self._capture = capture
+        self._path = path
+        self._step_ns = round(NANOSECONDS / self.frames_per_second)
+        self._captured_ns = -self._step_ns
+        self._count = 0
+
+    def __next__(self) -> Frame:
+        read, pixels = self._capture.read()
+        if not read:
+            if self._count == 0 and self._capture.isOpened():
+                raise PictureError(f"{self._path}: no frame of this video can be read")
+            raise StopIteration
+        position_ms = self._capture.get(cv2.CAP_PROP_POS_MSEC)
+        said_ns = round(position_ms * 1e6) if math.isfinite(position_ms) else -1
+        # Some files carry no times, or times that stand still.
+        follows = said_ns > self._captured_ns
+        self._captured_ns = said_ns if follows else self._captured_ns + self._step_ns
+        self._count += 1
+        return Frame(
+            self._count - 1,
+            self._captured_ns,
+            np.asarray(pixels, dtype=np.uint8),
+            PixelFormat.BGR,
+        )
+
+
 @contextmanager
-def read_video(path: Path) -> Iterator[Iterator[Frame]]:
+def read_video(path: Path) -> Iterator[VideoFrames]:
     """The frames of a video or animated GIF, BGR and upright; the file is closed on leaving.
 
     `captured_ns` counts from the file's beginning and always grows. Raises PictureError.
@@ -47,27 +79,23 @@ def read_video(path: Path) -> Iterator[Iterator[Frame]]:
         height = int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
         if width * height > MAX_PIXELS:
             raise PictureError(f"{path}: its frames are too large ({width}x{height})")
-        yield _frames(capture, path)
+        yield VideoFrames(capture, path)
     finally:
         capture.release()
 
 
-def _frames(capture: cv2.VideoCapture, path: Path) -> Iterator[Frame]:
-    rate = capture.get(cv2.CAP_PROP_FPS)
-    step_ns = round(NANOSECONDS / (rate if math.isfinite(rate) and rate > 0 else USUAL_RATE))
-    sequence, captured_ns = 0, -step_ns
-    while True:
-        read, pixels = capture.read()
-        if not read:
-            break
-        position_ms = capture.get(cv2.CAP_PROP_POS_MSEC)
-        said_ns = round(position_ms * 1e6) if math.isfinite(position_ms) else -1
-        # Some files carry no times, or times that stand still.
-        captured_ns = said_ns if said_ns > captured_ns else captured_ns + step_ns
-        yield Frame(sequence, captured_ns, np.asarray(pixels, dtype=np.uint8), PixelFormat.BGR)
-        sequence += 1
-    if sequence == 0:
-        raise PictureError(f"{path}: no frame of this video can be read")
+def moves(path: Path) -> bool:
+    """Whether a file is a video, or a GIF of more than one frame. Never raises."""
+    kind = sniff(path)
+    if kind is not FileKind.GIF:
+        return kind is FileKind.VIDEO
+    from PIL.GifImagePlugin import GifImageFile
+
+    try:
+        with open_regular(path) as file, GifImageFile(file) as image:
+            return image.is_animated
+    except (PictureError, *BROKEN):
+        return False
 
 
 class VideoWriter:

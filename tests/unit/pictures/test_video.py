@@ -36,6 +36,7 @@ def film(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_with_its_times(film: Path) -> None:
     with read_video(film) as frames:
         seen = list(frames)
+        assert frames.frames_per_second == 10.0
     assert [frame.sequence for frame in seen] == list(range(COUNT))
     assert [frame.captured_ns for frame in seen] == [n * 100_000_000 for n in range(COUNT)]
     for number, frame in enumerate(seen):
@@ -59,6 +60,16 @@ def test_a_gif_plays_with_its_own_times(tmp_path: Path) -> None:
     with read_video(path) as frames:
         times = [frame.captured_ns for frame in frames]
     assert times == [0, 100_000_000, 300_000_000, 400_000_000]
+
+
+def test_a_gif_of_one_frame_is_a_picture(film: Path, tmp_path: Path) -> None:
+    still, moving, broken = (tmp_path / f"{n}.gif" for n in ("still", "moving", "broken"))
+    shots = [Image.fromarray(shade(n)) for n in range(2)]
+    shots[0].save(still)
+    shots[0].save(moving, save_all=True, append_images=shots[1:])
+    broken.write_bytes(b"GIF89a")
+    answers = [video.moves(path) for path in (still, moving, broken, film, tmp_path / "absent")]
+    assert answers == [False, True, False, True, False]
 
 
 def test_real_videos_play_in_order(shared_data: Path) -> None:
