@@ -21,8 +21,9 @@ from edgefaced.models.prepare.contract import (
     input_shape,
     sizes_of,
 )
-from edgefaced.models.prepare.graph import Graph, read_graph, require_onnx, write_graph
+from edgefaced.models.prepare.graph import Graph
 from edgefaced.models.prepare.input_stage import add_input_stage
+from edgefaced.models.prepare.onnx_file import read_graph, require_onnx, write_graph
 from edgefaced.models.prepare.optimised import (
     channel_block,
     machine_fingerprint,

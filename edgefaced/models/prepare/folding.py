@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefaced.models.prepare.graph import FREE, Graph, Node, infer_shapes
+from edgefaced.models.prepare.graph import FREE, Graph, Node
+from edgefaced.models.prepare.onnx_file import infer_shapes
 
 
 def fold_constants(graph: Graph, *, shapes: bool) -> None:

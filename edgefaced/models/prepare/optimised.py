@@ -12,7 +12,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from edgefaced.errors import ModelContractError, StorageError
 from edgefaced.inference.onnx import ONNXRUNTIME_ERRORS, PROVIDER, one_line, session_options
-from edgefaced.models.prepare.graph import OLDEST_OPSET, Graph, Node, Value, write_graph
+from edgefaced.models.prepare.graph import Graph, Node, Value
+from edgefaced.models.prepare.onnx_file import OLDEST_OPSET, write_graph
 
 BLOCKED_DOMAIN = "com.microsoft.nchwc"
 CPU_INFO = Path("/proc/cpuinfo")

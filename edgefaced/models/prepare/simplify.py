@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from edgefaced.models.prepare.affine import fold_backward, fold_scale_forward
 from edgefaced.models.prepare.alignment import align_channels
-from edgefaced.models.prepare.graph import Graph, Shapes, infer_shapes
+from edgefaced.models.prepare.graph import Graph, Shapes
 from edgefaced.models.prepare.heads import merge_heads
+from edgefaced.models.prepare.onnx_file import infer_shapes
 from edgefaced.models.prepare.prelu import rewrite_prelu
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from edgefaced.errors import ModelContractError
 from edgefaced.models.prepare.folding import fold_constants
-from edgefaced.models.prepare.graph import FREE, Graph, Node, Value, infer_shapes
+from edgefaced.models.prepare.graph import FREE, Graph, Node, Value
+from edgefaced.models.prepare.onnx_file import infer_shapes
 
 Shape = tuple[int, ...]
 

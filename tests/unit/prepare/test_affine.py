@@ -12,7 +12,8 @@ from networks import answers, network, normal
 from onnx import helper
 
 from edgefaced.models.prepare.affine import fold_backward, fold_scale_forward
-from edgefaced.models.prepare.graph import Graph, Shapes, infer_shapes, read_graph, write_graph
+from edgefaced.models.prepare.graph import Graph, Shapes
+from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, write_graph
 
 X = normal(2, 3, 6, 6, seed=9)
 CONV = helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1])

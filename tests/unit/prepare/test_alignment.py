@@ -9,7 +9,8 @@ from networks import answers, network, normal
 from onnx import helper
 
 from edgefaced.models.prepare.alignment import align_channels
-from edgefaced.models.prepare.graph import Graph, infer_shapes, read_graph, write_graph
+from edgefaced.models.prepare.graph import Graph
+from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, write_graph
 
 X = normal(1, 3, 8, 8, seed=3)
 PADS = [1, 1, 1, 1]

@@ -15,7 +15,8 @@ from edgefaced.models.prepare.contract import (
     input_shape,
     sizes_of,
 )
-from edgefaced.models.prepare.graph import Value, read_graph
+from edgefaced.models.prepare.graph import Value
+from edgefaced.models.prepare.onnx_file import read_graph
 
 ROW = np.array([1, -1])
 

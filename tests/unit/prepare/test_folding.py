@@ -6,7 +6,7 @@ from networks import answers, network, normal, operators
 from onnx import helper
 
 from edgefaced.models.prepare.folding import fold_constants
-from edgefaced.models.prepare.graph import read_graph, write_graph
+from edgefaced.models.prepare.onnx_file import read_graph, write_graph
 
 RANDOM = np.random.default_rng(3)
 

@@ -6,8 +6,8 @@ from networks import embedder_spec, network, normal
 from onnx import helper
 
 from edgefaced.errors import ModelContractError
-from edgefaced.models.prepare.graph import read_graph, write_graph
 from edgefaced.models.prepare.input_stage import add_input_stage
+from edgefaced.models.prepare.onnx_file import read_graph, write_graph
 from edgefaced.models.prepare.proof import (
     Candidate,
     agreement,

@@ -9,8 +9,9 @@ import pytest
 from networks import answers, network, normal
 from onnx import helper
 
-from edgefaced.models.prepare.graph import Graph, infer_shapes, read_graph, write_graph
+from edgefaced.models.prepare.graph import Graph
 from edgefaced.models.prepare.heads import merge_heads
+from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, write_graph
 from edgefaced.models.prepare.prelu import rewrite_prelu
 from edgefaced.models.prepare.simplify import drop_no_ops, floor_pools, simplify
 

@@ -10,7 +10,7 @@ from networks import answers, network, normal, operators
 from onnx import helper
 
 from edgefaced.errors import ModelContractError
-from edgefaced.models.prepare.graph import read_graph, write_graph
+from edgefaced.models.prepare.onnx_file import read_graph, write_graph
 from edgefaced.models.prepare.sizing import fix_size, released
 
 

@@ -9,16 +9,8 @@ from networks import answers, network, normal
 from onnx import helper
 
 from edgefaced.errors import ModelContractError
-from edgefaced.models.prepare.graph import (
-    FREE,
-    OLDEST_OPSET,
-    Graph,
-    Node,
-    Value,
-    infer_shapes,
-    read_graph,
-    write_graph,
-)
+from edgefaced.models.prepare.graph import FREE, Graph, Node, Value
+from edgefaced.models.prepare.onnx_file import OLDEST_OPSET, infer_shapes, read_graph, write_graph
 
 CONV = helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])
 WEIGHT = normal(4, 3, 3, 3)
