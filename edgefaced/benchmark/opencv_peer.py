@@ -11,7 +11,7 @@ from edgefaced.benchmark.peer import Peer, PeerFace
 from edgefaced.core.letterbox import fit
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.models.prepare.contract import input_shape
-from edgefaced.models.prepare.graph import read_graph, require_onnx, write_graph
+from edgefaced.models.prepare.onnx_file import read_graph, require_onnx, write_graph
 from edgefaced.models.prepare.sizing import fix_size
 from edgefaced.models.store import ModelStore
 from edgefaced.types import FACE_SIDE_PX, U8, Box, Role
