@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from plot_fonts import open_fonts
 from stand_in_pack import PACK, import_stand_in
@@ -103,6 +106,32 @@ def test_lfw_by_machine(
     picture = Path(body["picture"])
     assert picture.parent == output
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_lfw_for_a_person_without_matplotlib_and_with_a_picture_of_nobody(
+    small_lfw: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    folder = tmp_path / "lfw"
+    shutil.copytree(small_lfw, folder)
+    name, number, _ = (folder / "pairs.txt").read_text().splitlines()[1].split("\t")  # genuine
+    faceless = folder / "images" / name / f"{name}_{int(number):04d}.jpg"
+    cv2.imwrite(str(faceless), np.full((250, 250, 3), 128, dtype=np.uint8))
+
+    assert run(["evaluate", "lfw", str(folder), "--pack", PACK, "--output", str(tmp_path)]) == 0
+
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert f"no face: {faceless}" in lines
+    assert any(line.startswith("LFW, 2 folds, 100 pairs: accuracy 0.9") for line in lines)
+    assert any(line.endswith("lack a face and count as not matching") for line in lines)
+    assert any(line.startswith("EER: 0.0") for line in lines)
+    assert any(line.startswith("1e-03 ") and line.count("%") >= 1 for line in lines)
+    assert "no picture: matplotlib is needed" in said.err
+    assert not list(tmp_path.glob("*.png"))
 
 
 def test_folder_for_a_person(small_lfw: Path, capsys: pytest.CaptureFixture[str]) -> None:
