@@ -194,9 +194,9 @@ class Daemon:
         beats: dict[str, int] = {}
         while not self._stopping and self.line.crew.working() and not self.line.crew.failures:
             self.thermostat.tick(self.line, time.monotonic())
-            if self.line.capturer.first_frame.is_set():
-                self._supervisor.ready()
             now = {stage: heart.beats for stage, heart in self.line.crew.heartbeats.items()}
+            if all(now.values()) and self._camera_has_answered():
+                self._supervisor.ready()
             if all(count > beats.get(stage, -1) for stage, count in now.items()):
                 self._supervisor.alive()
                 beats = now
@@ -206,6 +206,10 @@ class Daemon:
             if self._reloading:
                 self._reloading = False
                 self._take_new_settings()
+
+    def _camera_has_answered(self) -> bool:
+        """A first frame, or a first failure: an absent camera is reported, not waited for."""
+        return self.line.capturer.first_frame.is_set() or self.line.figures.camera_restarts > 0
 
     def _take_new_settings(self) -> None:
         """The new configuration, or the old one and a word about why."""

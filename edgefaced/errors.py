@@ -27,6 +27,7 @@
     |  |- CameraEnded                  a replay has shown its last frame
     |  |- LeaseError                   a frame was released twice or never, or read afterwards
     |- SensorError            11       a sensor cannot be read
+    |- ServiceError           12       the system service cannot be set up or taken away
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
 
 The number is the exit code of the command line; subclasses share their parent's.
@@ -221,6 +222,13 @@ class SensorError(EdgefacedError):
 
     exit_code = 11
     code = "sensor"
+
+
+class ServiceError(EdgefacedError):
+    """The system service cannot be set up or taken away."""
+
+    exit_code = 12
+    code = "service"
 
 
 class Refused(EdgefacedError):

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TextIO
 
 
 class Supervisor(Protocol):
@@ -87,6 +87,15 @@ class Systemd:
                 way.sendto(message.encode(), self._address)
         except OSError:
             return
+
+
+def goes_to_journal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether what is written to `stream` becomes lines of systemd's journal."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):  # closed, or no file at all
+        return False
+    return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 def supervisor_of(environment: Mapping[str, str] = os.environ) -> Supervisor:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from edgefaced.errors import EdgefacedError
+from edgefaced.supervisor import goes_to_journal
 
 CONTRACT_VERSION = 1
 
@@ -47,6 +48,12 @@ def note(line: str) -> None:
     stderr.print(plain(line))
 
 
+def complain(line: str) -> None:
+    """An error's one line, on stderr; in the journal with the priority of an error."""
+    priority = "<3>" if goes_to_journal(sys.stderr) else ""
+    stderr.print(Text(f"{priority}edgefaced: ") + plain(line.replace("\n", " ")))
+
+
 def fail(error: EdgefacedError, *, as_json: bool, body: Mapping[str, Any] | None = None) -> int:
     """Says an error in one line (or one JSON document, with `body`) and returns its exit code."""
     if as_json:
@@ -58,5 +65,5 @@ def fail(error: EdgefacedError, *, as_json: bool, body: Mapping[str, Any] | None
         }
         print_json({"error": fault, **(body or {})}, ok=False)
     else:
-        stderr.print(Text("edgefaced: ") + plain(str(error).replace("\n", " ")))
+        complain(str(error))
     return error.exit_code

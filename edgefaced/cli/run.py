@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from edgefaced.cli.context import CliContext, pass_context
-from edgefaced.cli.output import json_option, note, plain, stdout
+from edgefaced.cli.output import complain, json_option, note, plain, stdout
+from edgefaced.supervisor import goes_to_journal
 
 if TYPE_CHECKING:
     from edgefaced.config import Settings
@@ -22,19 +23,21 @@ if TYPE_CHECKING:
 
 
 class TerminalSink:
-    """Events as lines for a person, or as JSON lines."""
+    """Events as lines for a person, or as JSON lines; with names where `named`."""
 
-    def __init__(self, context: CliContext, *, as_json: bool) -> None:
+    def __init__(self, context: CliContext, *, as_json: bool, named: bool) -> None:
         from edgefaced.sinks.names import GalleryNames
 
         self._names = GalleryNames(context.places.gallery_file, context.places.key_file)
         self._as_json = as_json
+        self._named = named
 
     def emit(self, event: Event) -> None:
         """Raises OSError where stdout cannot be written."""
         from edgefaced.sinks.shape import document, person_of
+        from edgefaced.sinks.words import in_words
 
-        person = person_of(event)
+        person = person_of(event) if self._named else None
         body = document(event, None if person is None else self._names.name_of(person))
         if self._as_json:
             sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
@@ -46,23 +49,15 @@ class TerminalSink:
         self._names.close()
 
 
-def in_words(body: dict[str, object]) -> str:
-    """One line for a person."""
-    match body["type"]:
-        case "face" | "left" if "outcome" in body:
-            who = body["name"] or body["id"] or body["outcome"]
-            score = body["score"]
-            shown = "" if score is None else f" {score:.3f} of {body['threshold']:.3f}"
-            what = "" if body["type"] == "face" else f" has left after {body['seconds']} s"
-            return f"face {body['track']}: {who}{what} ({body['reason']}{shown})"
-        case "left":
-            return f"face {body['track']}: has left after {body['seconds']} s, not judged"
-        case "camera":
-            return f"camera {'up' if body['up'] else 'DOWN'}: {body['detail']}"
-        case "pace":
-            return f"pace {body['band']} ({body['cause']}, {body['celsius']} °C)"
-        case _:
-            return f"trouble in {body['where']}: {body['detail']}"
+def sink_for(context: CliContext, *, as_json: bool) -> Callable[[], EventSink]:
+    """Lines for a person, JSON lines, or the journal's entries, by who reads them."""
+    from edgefaced.sinks.journal import JournalSink, journal_writer
+
+    if not as_json and goes_to_journal(sys.stderr):
+        return lambda: JournalSink(journal_writer(sys.stderr))
+    # A log that lies around holds ids; names are for the person at the terminal.
+    named = as_json or sys.stdout.isatty()
+    return lambda: TerminalSink(context, as_json=as_json, named=named)
 
 
 @click.command("run")
@@ -90,13 +85,10 @@ def run_command(
     def settings() -> Settings:
         return with_replay(context.settings(), replay_paths, fast=fast)
 
-    sinks: dict[str, Callable[[], EventSink]] = {
-        "terminal": lambda: TerminalSink(context, as_json=as_json)
-    }
     daemon = Daemon(
         settings,
         context.places,
-        sinks,
+        {"terminal": sink_for(context, as_json=as_json)},
         lambda s: ZoneSensor(s.thermal.zones),
         supervisor_of(),
     )
@@ -133,11 +125,13 @@ def report(ending: Ending) -> None:
 
     for failure in ending.failures:
         if isinstance(failure.error, EdgefacedError):
-            note(f"edgefaced: {failure.stage}: {failure.error}")
+            complain(f"{failure.stage}: {failure.error}")
         else:
-            click.echo(f"edgefaced: {failure.stage} failed\n{failure.trace}", err=True)
+            complain(f"{failure.stage} failed")
+            click.echo(failure.trace, err=True)
     for straggler in ending.stragglers:
-        click.echo(f"edgefaced: {straggler.stage} hangs\n{straggler.stack}", err=True)
+        complain(f"{straggler.stage} hangs")
+        click.echo(straggler.stack, err=True)
 
 
 def summary(line: Line) -> list[str]:

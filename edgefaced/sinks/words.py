@@ -1,0 +1,24 @@
+"""An event's document as one line for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def in_words(body: dict[str, Any]) -> str:
+    """One line; it may hold characters from outside, which the caller makes harmless."""
+    match body["type"]:
+        case "face" | "left" if "outcome" in body:
+            who = body["name"] or body["id"] or body["outcome"]
+            score = body["score"]
+            shown = "" if score is None else f" {score:.3f} of {body['threshold']:.3f}"
+            what = "" if body["type"] == "face" else f" has left after {body['seconds']} s"
+            return f"face {body['track']}: {who}{what} ({body['reason']}{shown})"
+        case "left":
+            return f"face {body['track']}: has left after {body['seconds']} s, not judged"
+        case "camera":
+            return f"camera {'up' if body['up'] else 'DOWN'}: {body['detail']}"
+        case "pace":
+            return f"pace {body['band']} ({body['cause']}, {body['celsius']} °C)"
+        case _:
+            return f"trouble in {body['where']}: {body['detail']}"
