@@ -60,9 +60,10 @@ def enrol(
     own = gallery.find(name)
     if own is None and policy.extend:
         raise Refused(f"{name} is not enrolled", "leave --add out to enrol a new person")
-    if own is not None and not policy.extend:
+    if own is not None and own.templates and not policy.extend:
         raise Refused(f"{name} is already enrolled", "--add adds pictures, `remove` starts anew")
     model_id = finder.recogniser.model_id
+    policy.threshold(1)  # without one there is no enrolment, and no reason to look at pictures
     with closing(open_index(gallery, model_id, "exact")) as index:
         examined = [examine(p, finder, policy.limits, policy.faces) for p in pictures]
         enrolled = _vectors_of(gallery, own, model_id, examined)
@@ -74,7 +75,7 @@ def enrol(
             refusal = refusal or nothing_kept(name, reports)
             return EnrolmentReport(name, tuple(reports), threshold, refusal=refusal)
         templates = [_template(sample, keep_picture=policy.keep_pictures) for sample in samples]
-        person = gallery.enrol(name, templates, consent=consent, extend=policy.extend)
+        person = gallery.enrol(name, templates, consent=consent, extend=own is not None)
         index.refresh()
         _prove(person, samples, index, gallery, threshold, policy, new=own is None)
     everything = np.vstack([enrolled, *(s.embedding.vector[None] for s in samples)])
