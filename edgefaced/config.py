@@ -10,10 +10,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from edgefaced.core.policy import PolicyLimits
 from edgefaced.core.quality import QualityLimits
@@ -198,6 +199,20 @@ class ThermalSection(Section):
         return bands
 
 
+class MetricsSection(Section):
+    """Metrics for Prometheus; needs the extra "metrics"."""
+
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Absent: no metrics."""
+    address: str = "127.0.0.1"
+    """Where to listen; another one than the loopback's shows them to the network."""
+
+    @field_validator("address")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        return str(ip_address(value))
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -210,6 +225,7 @@ class Settings(Section):
     gallery: GallerySection = GallerySection()
     policy: PolicySection = PolicySection()
     thermal: ThermalSection = ThermalSection()
+    metrics: MetricsSection = MetricsSection()
 
 
 @dataclass(frozen=True, slots=True)

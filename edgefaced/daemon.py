@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
@@ -18,18 +18,20 @@ from edgefaced.camera.choose import open_camera
 from edgefaced.config import Places, Settings
 from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.thermal import ThermalGovernor
-from edgefaced.errors import EdgefacedError
+from edgefaced.errors import ConfigError, EdgefacedError
 from edgefaced.events import Trouble
 from edgefaced.gallery.index import open_index
 from edgefaced.gallery.store import Gallery
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.threads import usable_cores
+from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
+from edgefaced.pipeline.meter import Meter, Reading
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import EventSink
@@ -39,6 +41,7 @@ from edgefaced.recognition.threshold import threshold_for
 from edgefaced.sensors.thermal import ThermalSensor
 from edgefaced.supervisor import Supervisor
 from edgefaced.types import FACE_SIDE_PX, Role
+from edgefaced.vitals import Vitals, vitals_of
 
 TICK_SECONDS = 1.0
 STOP_SECONDS = 8.0
@@ -153,12 +156,14 @@ class Daemon:
         self._sinks = sinks
         self._sensor = sensor
         self._supervisor = supervisor
+        self._started_ns = time.monotonic_ns()
         self._wake = threading.Event()
         self._stopping = False
         self._reloading = False
         self.settings = read_settings()
         self.line = Line(parts_of(self.settings, places, sinks))
         self.thermostat = self._new_thermostat()
+        self.meter = Meter()
 
     def run(self) -> Ending:
         """Blocks until the end; the caller's thread must be the main one, for the signals."""
@@ -167,9 +172,12 @@ class Daemon:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         }
         try:
-            self.line.start()
-            self._watch_over()
-            return self._end()
+            # What serves others outlives the line: a reload keeps them connected.
+            with ExitStack() as services:
+                self._open_services(services)
+                self.line.start()
+                self._watch_over()
+                return self._end()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -184,6 +192,21 @@ class Daemon:
         self._reloading = True
         self._wake.set()
 
+    def vitals(self) -> Vitals:
+        """How things are; from any thread."""
+        return vitals_of(
+            self.line, self.thermostat, self.meter, self.settings, started_ns=self._started_ns
+        )
+
+    def _open_services(self, services: ExitStack) -> None:
+        """A service that cannot be had is said, and nobody is kept from their door for it."""
+        metrics = self.settings.metrics
+        try:
+            if metrics.port is not None:
+                services.enter_context(MetricsServer(self.vitals, metrics.address, metrics.port))
+        except ConfigError as error:
+            self.line.postbox.announce(Trouble("metrics", str(error)))
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             self.reload()
@@ -194,6 +217,7 @@ class Daemon:
         beats: dict[str, int] = {}
         while not self._stopping and self.line.crew.working() and not self.line.crew.failures:
             self.thermostat.tick(self.line, time.monotonic())
+            self._read_meter()
             now = {stage: heart.beats for stage, heart in self.line.crew.heartbeats.items()}
             if all(now.values()) and self._camera_has_answered():
                 self._supervisor.ready()
@@ -210,6 +234,12 @@ class Daemon:
     def _camera_has_answered(self) -> bool:
         """A first frame, or a first failure: an absent camera is reported, not waited for."""
         return self.line.capturer.first_frame.is_set() or self.line.figures.camera_restarts > 0
+
+    def _read_meter(self) -> None:
+        figures = self.line.figures
+        captured, looked_at = figures.frames["captured"], figures.frames["looked_at"]
+        reading = Reading(time.monotonic(), time.process_time(), captured, looked_at)
+        self.meter.tick(reading, active=figures.tracks > 0)
 
     def _take_new_settings(self) -> None:
         """The new configuration, or the old one and a word about why."""

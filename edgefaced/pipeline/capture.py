@@ -68,6 +68,8 @@ class Capturer:
         self._repeats = 0
         self.first_frame = threading.Event()
         """Set with the first frame ever: the daemon is ready then."""
+        self.description: CameraDescription | None = None
+        """Of the camera that is open, or was last."""
 
     def run(self, heartbeat: Heartbeat) -> None:
         """Until `stop`, or the end of a replay that has one."""
@@ -98,6 +100,7 @@ class Capturer:
     def _run_camera(self, heartbeat: Heartbeat) -> None:
         """Until `stop` or the end of a replay, which it lets the detecting stage see to the end."""
         with self._open_camera() as camera:
+            self.description = camera.description
             try:
                 self._take_frames(camera, heartbeat)
             except CameraEnded:

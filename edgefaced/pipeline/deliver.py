@@ -43,6 +43,11 @@ class Postbox:
         """Events lost by each sink."""
         return {sink: outbox.dropped for sink, outbox in self._outboxes.items()}
 
+    @property
+    def waiting(self) -> dict[str, int]:
+        """Events that each sink has not taken yet."""
+        return {sink: len(outbox) for sink, outbox in self._outboxes.items()}
+
 
 class Deliverer:
     """Body of one delivering stage: tries an event again until it is taken, or all stops."""

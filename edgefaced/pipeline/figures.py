@@ -73,6 +73,8 @@ class Figures:
     camera_up: bool = False
     camera_restarts: int = 0
     tracks: int = 0
+    templates: int = 0
+    """In the gallery that faces are compared with."""
     stages: dict[str, Stopwatch] = field(
         default_factory=lambda: {stage: Stopwatch() for stage in STAGES}
     )

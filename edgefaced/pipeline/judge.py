@@ -58,6 +58,7 @@ class Judge:
     def run(self, heartbeat: Heartbeat) -> None:
         """Until `stop` or the end of the batches."""
         with self._open_knowledge() as knowledge:
+            self._figures.templates = knowledge.index.size
             while not self._stop.is_set():
                 heartbeat.beat()
                 try:
@@ -83,6 +84,7 @@ class Judge:
             self._busy = True
         else:
             self._busy = False
+        self._figures.templates = knowledge.index.size
 
     def _judge(self, knowledge: Knowledge, batch: FaceBatch) -> Iterator[Happening]:
         threshold = knowledge.threshold(knowledge.index.size)

@@ -50,6 +50,7 @@ class Line:
     """All stages of one camera."""
 
     def __init__(self, parts: Parts) -> None:
+        self.camera_name = parts.camera_name
         self.figures = Figures()
         self.pace = PaceBoard()
         self.crew = Crew()

@@ -1,0 +1,125 @@
+"""A snapshot of the daemon as Prometheus metrics. Nothing is counted here a second time.
+
+No label carries a person: neither a name nor an id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from edgefaced import __version__
+from edgefaced.pipeline.figures import BUCKETS_SECONDS, Timing
+from edgefaced.vitals import Vitals
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+SKIPS = ("stride", "rest", "idle", "displaced")
+"""Why a captured frame was not looked at."""
+
+
+def families(vitals: Vitals) -> Iterator[Metric]:
+    """Every metric of the daemon; needs the package prometheus-client."""
+    skipped = {reason: vitals.frames.get(reason, 0) for reason in SKIPS}
+    results = {
+        "looked_at": vitals.frames.get("looked_at", 0),
+        "skipped": sum(skipped.values()),
+    }
+    yield _counter("frames", "Frames captured, by what became of them.", "result", results)
+    yield _counter("frames_skipped", "Frames not looked at.", "reason", skipped)
+    yield _counter("looks", "Runs of the detector: whole frame or close.", "kind", vitals.looks)
+    yield _stages(vitals.stages)
+    yield _counter("decisions", "Faces decided, by outcome.", "decision", vitals.decisions)
+    yield _total("embeddings", "Faces embedded.", vitals.embeddings)
+    yield _gauge("faces_in_view", "Faces that are followed now.", vitals.faces_in_view)
+    yield _total("bytes_copied", "Bytes written between camera and networks.", vitals.bytes_copied)
+    yield _total(
+        "batches_displaced",
+        "Batches of faces replaced by newer ones before they were recognised.",
+        vitals.batches_displaced,
+    )
+    yield from _surroundings(vitals)
+    yield from _deliveries(vitals)
+    yield _gauge("gallery_templates", "Templates that faces are compared with.", vitals.templates)
+    yield _gauge(
+        "watchdog_age_seconds",
+        "Time since the stage that is furthest behind last made progress.",
+        vitals.oldest_beat_seconds,
+    )
+    yield _counter("cpu_seconds", "Processor time used.", "activity", vitals.cpu_seconds)
+    yield _counter(
+        "activity_seconds", "Time with and without a face in view.", "activity", vitals.seconds
+    )
+    yield _info({"version": __version__, "pack": vitals.pack})
+
+
+def _surroundings(vitals: Vitals) -> Iterator[Metric]:
+    yield _gauge("camera_up", "1 while frames arrive.", float(vitals.camera_up))
+    yield _total("camera_restarts", "Times the camera was opened again.", vitals.camera_restarts)
+    if vitals.celsius is not None:
+        yield _gauge("temperature_celsius", "Of the hottest zone watched.", vitals.celsius)
+    yield _gauge(
+        "temperature_unreadable",
+        "1 while a zone that is to be watched cannot be read, which counts as hot.",
+        float(vitals.temperature_fault is not None),
+    )
+    now = vitals.pace.band
+    bands = {name: float(name == now.name) for name in vitals.bands}
+    yield _gauge("thermal_band", "1 for the band in force.", bands, "band")
+    yield _gauge("pace_frame_stride", "Every how many frames one is looked at.", now.frame_stride)
+
+
+def _deliveries(vitals: Vitals) -> Iterator[Metric]:
+    dropped = {name: sink.dropped for name, sink in vitals.sinks.items()}
+    failures = {name: sink.failures for name, sink in vitals.sinks.items()}
+    yield _counter("events_dropped", "Events lost by a slow sink.", "sink", dropped)
+    yield _counter("sink_failures", "Deliveries that a sink refused.", "sink", failures)
+
+
+def _stages(timings: Mapping[str, Timing]) -> Metric:
+    from prometheus_client.core import HistogramMetricFamily
+
+    name = "edgefaced_stage_seconds"
+    family = HistogramMetricFamily(name, "Duration of one round of a stage.", labels=["stage"])
+    edges = [*(str(float(edge)) for edge in BUCKETS_SECONDS), "+Inf"]
+    for stage, timing in timings.items():
+        buckets = list(zip(edges, map(float, timing.cumulative), strict=True))
+        family.add_metric([stage], buckets, timing.total)
+    return family
+
+
+def _counter(name: str, help_text: str, label: str, values: Mapping[str, float]) -> Metric:
+    from prometheus_client.core import CounterMetricFamily
+
+    family = CounterMetricFamily(f"edgefaced_{name}", help_text, labels=[label])
+    for key, value in values.items():
+        family.add_metric([str(key)], value)
+    return family
+
+
+def _total(name: str, help_text: str, value: float) -> Metric:
+    from prometheus_client.core import CounterMetricFamily
+
+    return CounterMetricFamily(f"edgefaced_{name}", help_text, value=value)
+
+
+def _gauge(
+    name: str, help_text: str, value: float | Mapping[str, float], label: str = ""
+) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    if not isinstance(value, Mapping):
+        return GaugeMetricFamily(f"edgefaced_{name}", help_text, value=value)
+    family = GaugeMetricFamily(f"edgefaced_{name}", help_text, labels=[label])
+    for key, one in value.items():
+        family.add_metric([key], one)
+    return family
+
+
+def _info(labels: dict[str, str]) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    family = GaugeMetricFamily("edgefaced_build_info", "What runs; always 1.", labels=list(labels))
+    family.add_metric(list(labels.values()), 1)
+    return family

@@ -1,0 +1,99 @@
+"""How a running daemon is at one moment: one snapshot, which status and metrics only write out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from edgefaced.config import Settings
+from edgefaced.core.thermal import Pace
+from edgefaced.pipeline.figures import Timing
+from edgefaced.pipeline.line import Line
+from edgefaced.pipeline.meter import Meter, Rates
+from edgefaced.pipeline.thermostat import Thermostat
+from edgefaced.protocols import CameraDescription
+
+
+@dataclass(frozen=True, slots=True)
+class SinkVitals:
+    """Events lost because the sink was too slow, tries it refused, and events that wait."""
+
+    dropped: int
+    failures: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vitals:
+    """Counters are since the line was started, which a reload of the configuration does anew.
+
+    `camera` is None before the first frame; `celsius` None where no temperature is known, and then
+    `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
+    the start of the process, by "idle" and "active".
+    """
+
+    pack: str
+    uptime_seconds: float
+    camera_name: str
+    camera: CameraDescription | None
+    camera_up: bool
+    camera_restarts: int
+    frames: dict[str, int]
+    looks: dict[str, int]
+    decisions: dict[str, int]
+    embeddings: int
+    faces_in_view: int
+    templates: int
+    bytes_copied: int
+    batches_displaced: int
+    stages: dict[str, Timing]
+    sinks: dict[str, SinkVitals]
+    pace: Pace
+    bands: tuple[str, ...]
+    celsius: float | None
+    temperature_fault: str | None
+    oldest_beat_seconds: float
+    rates: Rates
+    cpu_seconds: dict[str, float]
+    seconds: dict[str, float]
+
+
+def vitals_of(
+    line: Line, thermostat: Thermostat, meter: Meter, settings: Settings, *, started_ns: int
+) -> Vitals:
+    """Reads a running line from any thread; `started_ns` is when the process began, monotonic."""
+    figures, now_ns = line.figures, time.monotonic_ns()
+    # A sink is counted from the moment its thread has opened it; its outbox is there before.
+    failures = {name: deliverer.failures for name, deliverer in dict(line.deliverers).items()}
+    waiting = line.postbox.waiting
+    return Vitals(
+        pack=settings.models.pack,
+        uptime_seconds=(now_ns - started_ns) / 1e9,
+        camera_name=line.camera_name,
+        camera=line.capturer.description,
+        camera_up=figures.camera_up,
+        camera_restarts=figures.camera_restarts,
+        frames=dict(figures.frames),
+        looks=dict(figures.looks),
+        decisions=dict(figures.decisions),
+        embeddings=figures.embeddings,
+        faces_in_view=figures.tracks,
+        templates=figures.templates,
+        bytes_copied=figures.bytes_copied,
+        batches_displaced=figures.batches_displaced,
+        stages={stage: watch.snapshot() for stage, watch in figures.stages.items()},
+        sinks={
+            name: SinkVitals(dropped, failures.get(name, 0), waiting[name])
+            for name, dropped in line.postbox.dropped.items()
+        },
+        pace=line.pace.current,
+        bands=tuple(band.name for band in settings.thermal.ladder()),
+        celsius=thermostat.celsius,
+        temperature_fault=thermostat.fault,
+        oldest_beat_seconds=max(
+            ((now_ns - heart.last_ns) / 1e9 for heart in line.crew.heartbeats.values()), default=0.0
+        ),
+        rates=meter.rates,
+        cpu_seconds=dict(meter.cpu_seconds),
+        seconds=dict(meter.seconds),
+    )

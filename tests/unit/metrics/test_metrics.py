@@ -1,0 +1,132 @@
+"""What Prometheus reads: the pipeline's own figures, no person, and a server that goes away."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+from idle_daemon import IdleDaemon
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from edgefaced.config import MetricsSection
+from edgefaced.errors import ConfigError, DependencyMissing, SensorError
+from edgefaced.events import Trouble
+from edgefaced.metrics.server import MetricsServer, registry_of
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def page(daemon: IdleDaemon) -> str:
+    return generate_latest(registry_of(daemon.vitals)).decode()
+
+
+def samples(text: str) -> Samples:
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def value(of: Samples, name: str, **labels: str) -> float:
+    return of[f"edgefaced_{name}", tuple(sorted(labels.items()))]
+
+
+def test_the_figures_of_the_pipeline_are_on_the_page() -> None:
+    daemon = IdleDaemon()
+    daemon.line.postbox.announce(Trouble("a", "b"))
+    daemon.line.postbox.announce(Trouble("a", "c"))
+    seen = samples(page(daemon))
+    assert value(seen, "frames_total", result="looked_at") == 24
+    assert value(seen, "frames_total", result="skipped") == 6
+    assert value(seen, "frames_skipped_total", reason="idle") == 4
+    assert value(seen, "looks_total", kind="close") == 20
+    assert value(seen, "decisions_total", decision="known") == 2
+    assert value(seen, "bytes_copied_total") == 12345
+    assert value(seen, "events_dropped_total", sink="mqtt") == 1
+    assert value(seen, "camera_up") == 1
+    assert value(seen, "gallery_templates") == 7
+    assert value(seen, "temperature_celsius") == 51.5
+    assert value(seen, "temperature_unreadable") == 0
+    assert value(seen, "thermal_band", band="cool") == 1
+    assert value(seen, "thermal_band", band="resting") == 0
+    assert value(seen, "cpu_seconds_total", activity="active") == 0.25
+    assert value(seen, "activity_seconds_total", activity="active") == 1
+    assert value(seen, "watchdog_age_seconds") >= 0
+
+
+def test_the_histogram_is_that_of_the_stopwatch() -> None:
+    seen = samples(page(IdleDaemon()))
+    assert value(seen, "stage_seconds_bucket", stage="detect", le="0.001") == 0
+    assert value(seen, "stage_seconds_bucket", stage="detect", le="0.005") == 2
+    assert value(seen, "stage_seconds_bucket", stage="detect", le="1.0") == 3
+    assert value(seen, "stage_seconds_bucket", stage="detect", le="+Inf") == 4
+    assert value(seen, "stage_seconds_count", stage="detect") == 4
+    assert value(seen, "stage_seconds_sum", stage="detect") == pytest.approx(2.014)
+    assert value(seen, "stage_seconds_count", stage="embed") == 0
+
+
+def test_an_unreadable_temperature_is_absent_and_said_to_be() -> None:
+    seen = samples(page(IdleDaemon(SensorError("zone gone"))))
+    assert ("edgefaced_temperature_celsius", ()) not in seen
+    assert value(seen, "temperature_unreadable") == 1
+    assert value(seen, "thermal_band", band="warm") == 1
+
+
+def test_promtool_has_nothing_to_say() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed: apt-get install prometheus")
+    done = subprocess.run(
+        [promtool, "check", "metrics"],
+        input=page(IdleDaemon()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_server_serves_and_goes_away() -> None:
+    daemon = IdleDaemon()
+    with MetricsServer(daemon.vitals, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.port}/metrics"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            first = samples(answer.read().decode())
+        daemon.line.figures.bytes_copied += 1
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            second = samples(answer.read().decode())
+        assert value(second, "bytes_copied_total") - value(first, "bytes_copied_total") == 1
+        with pytest.raises(ConfigError, match=f"metrics.port = {server.port}"):
+            MetricsServer(daemon.vitals, "127.0.0.1", server.port)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port), 30)
+
+
+def test_a_reader_that_says_nothing_does_not_keep_the_server_from_ending() -> None:
+    with MetricsServer(IdleDaemon().vitals, "127.0.0.1", 0) as server:
+        silent = socket.create_connection(("127.0.0.1", server.port), 30)
+        silent.sendall(b"GET /met")
+    with silent:
+        assert not [t for t in threading.enumerate() if t.name == "metrics"]
+
+
+def test_without_the_package_the_hint_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with pytest.raises(DependencyMissing, match=r"edgefaced\[metrics\]"):
+        MetricsServer(IdleDaemon().vitals, "127.0.0.1", 0)
+
+
+@pytest.mark.parametrize("address", ["localhost", "", "1.2.3"])
+def test_an_address_is_a_number_that_nobody_has_to_look_up(address: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        MetricsSection(address=address)
+    assert MetricsSection(address="::1").address == "::1"
