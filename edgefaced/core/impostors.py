@@ -1,119 +1,24 @@
-"""A calibration from all comparisons of a set of pictures, with a look at who is in its tail.
-
-The highest "impostor" scores of a picture collection are often no impostors: one person under
-two names, a picture in the wrong folder. `find_suspects` lists what the tail cannot explain.
-"""
+"""A calibration from all comparisons of a set of pictures."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgefaced.core.calibration import Knot, ScoreCalibration, upper_count
 from edgefaced.core.comparisons import BINS, EDGES, Comparisons, bin_of
-from edgefaced.core.tail import END, ParetoTail, fit_excesses
+from edgefaced.core.peaks import LEAST_PEAKS, Peaks, fit_peaks, peaks_of
+from edgefaced.core.suspects import Suspects
+from edgefaced.core.tail import END, ParetoTail
 from edgefaced.types import F64
 
-Mask = NDArray[np.bool_]
-
-LEAST_PEOPLE = 100
-LEAST_COMPARISONS = 10_000
 LEAST_KNOT_COUNT = 100
 """Comparisons that must score at least as high as the last knot."""
 LOOSEST_FMR = 0.5
 MOST_KNOTS = 25
-LEAST_EXCESSES = 50
-MOST_EXCESSES = 8_000
-TAIL_SHARE = 0.01
-SUSPECT_SHARE = 0.01
 REPLICATES = 300
 DEEPEST_RATE = 1e-10
 """How far down the upper tail is held above the bootstrap: FPIR 1e-6 with 10,000 templates."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """Two people with a score that the tail cannot explain: perhaps one person, or relatives.
-
-    `comparisons` of theirs lie in the tail, `highest` between `first_picture` and
-    `second_picture` (indices of pictures).
-    """
-
-    highest: float
-    comparisons: int
-    first_picture: int
-    second_picture: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Suspects:
-    """The people pairs, highest score first, and a mask over the tail of their comparisons."""
-
-    pairs: tuple[Suspect, ...]
-    in_tail: Mask
-
-    @property
-    def comparisons(self) -> int:
-        return int(np.count_nonzero(self.in_tail))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Peaks:
-    """The part of the tail that a Pareto law is fitted to; arrays run over it, highest first."""
-
-    start: float
-    excesses: F64
-    pair_keys: NDArray[np.int64]
-    first_person: NDArray[np.intp]
-    second_person: NDArray[np.intp]
-
-
-def enough(comparisons: Comparisons) -> bool:
-    """Whether there are the people and comparisons that a calibration needs."""
-    return comparisons.people >= LEAST_PEOPLE and comparisons.impostors >= LEAST_COMPARISONS
-
-
-def find_suspects(comparisons: Comparisons, *, rounds: int = 20) -> Suspects:
-    """Scores where at most 1 % of what scores as high would be strangers, by the fitted tail.
-
-    That is: expected number of comparisons as high <= 1 % of those seen (the rule of Benjamini and
-    Hochberg for false discoveries). The first fit is an exponential tail through the median,
-    which a few wrong labels cannot move; then the Pareto fit without the suspects' comparisons
-    and the rule are repeated until nothing changes, `rounds` times at most. All the tail's
-    comparisons of two people with one such score are theirs. Raises ValueError for too few.
-    """
-    peaks = _peaks(comparisons)
-    count, total = peaks.excesses.size, comparisons.impostors
-    rank = np.arange(1, count + 1)
-    median = float(np.median(peaks.excesses))
-    tail = ParetoTail(peaks.start, count / total, median / log(2.0), 0.0)
-    suspect = np.zeros(count, dtype=np.bool_)
-    flagged = 0
-    for _ in range(rounds):
-        expected = total * np.array([tail.fmr(peaks.start + e) for e in peaks.excesses])
-        unexplained = np.flatnonzero(expected <= SUSPECT_SHARE * rank)
-        flagged = int(unexplained[-1]) + 1 if unexplained.size else 0
-        before, suspect = suspect, np.isin(peaks.pair_keys, peaks.pair_keys[:flagged])
-        left = count - int(np.count_nonzero(suspect))
-        if np.array_equal(before, suspect) or left < LEAST_EXCESSES:
-            break
-        tail = _fit(peaks, (~suspect).astype(np.float64), total)
-    in_tail = np.zeros(comparisons.tail.scores.size, dtype=np.bool_)
-    in_tail[:count] = suspect
-    keys, first_seen = np.unique(peaks.pair_keys[:flagged], return_index=True)
-    pairs = [
-        Suspect(
-            highest=float(comparisons.tail.scores[at]),
-            comparisons=int(np.count_nonzero(peaks.pair_keys == key)),
-            first_picture=int(comparisons.tail.first[at]),
-            second_picture=int(comparisons.tail.second[at]),
-        )
-        for key, at in zip(keys, first_seen, strict=True)
-    ]
-    return Suspects(tuple(sorted(pairs, key=lambda pair: -pair.highest)), in_tail)
 
 
 def calibrate(
@@ -129,12 +34,12 @@ def calibrate(
     are drawn again: the scores of one person are not independent. Raises ValueError where there
     is too little to measure.
     """
-    peaks = _peaks(comparisons)
+    peaks = peaks_of(comparisons)
     in_tail = np.zeros(comparisons.tail.scores.size, dtype=np.bool_)
     if without is not None:
         in_tail = without.in_tail
     kept = (~in_tail[: peaks.excesses.size]).astype(np.float64)
-    if kept.sum() < LEAST_EXCESSES:
+    if kept.sum() < LEAST_PEAKS:
         raise ValueError("most of the highest scores are suspect: nothing is left to fit")
     bins = comparisons.impostor_bins - _bins_of_tail(comparisons, in_tail)
     # (people, BINS + 1): comparisons of each person that score at least each edge.
@@ -150,7 +55,7 @@ def calibrate(
         upper = max(upper, knots[-1].fmr_upper) if knots else upper
         knots.append(Knot(float(EDGES[edge]), rate, upper))
 
-    tail = _fit(peaks, kept, total)
+    tail = fit_peaks(peaks, kept, total)
     ends = (peaks.first_person, peaks.second_person)
     at_start = sum(np.bincount(e, weights=kept, minlength=comparisons.people) for e in ends)
     _, start_upper = _rate_and_bound(np.asarray(at_start), compared)
@@ -165,30 +70,7 @@ def calibrate(
     )
 
 
-def _peaks(comparisons: Comparisons) -> _Peaks:
-    """The highest 1 % of impostor scores, 8,000 at most."""
-    if not enough(comparisons):
-        raise ValueError(
-            f"{comparisons.people} people and {comparisons.impostors} comparisons are too few"
-        )
-    tail = comparisons.tail
-    wanted = min(MOST_EXCESSES, int(comparisons.impostors * TAIL_SHARE))
-    start = float(tail.scores[wanted])
-    count = int(np.count_nonzero(tail.scores > start))
-    if count < LEAST_EXCESSES or start >= EDGES[-2]:
-        raise ValueError("the highest impostor scores are all alike: nothing to fit")
-    one, other = (comparisons.owners[part[:count]] for part in (tail.first, tail.second))
-    keys = np.minimum(one, other) * np.int64(comparisons.people) + np.maximum(one, other)
-    excesses = tail.scores[:count].astype(np.float64) - start
-    return _Peaks(start, excesses, keys.astype(np.int64), one, other)
-
-
-def _fit(peaks: _Peaks, weights: F64, total: float) -> ParetoTail:
-    scale, shape = fit_excesses(peaks.excesses, weights, END - peaks.start)
-    return ParetoTail(peaks.start, float(weights.sum()) / total, scale, shape)
-
-
-def _bins_of_tail(comparisons: Comparisons, in_tail: Mask) -> NDArray[np.int64]:
+def _bins_of_tail(comparisons: Comparisons, in_tail: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(people, BINS) counts of the masked comparisons, each for either person."""
     counts = np.zeros_like(comparisons.impostor_bins)
     bins = bin_of(comparisons.tail.scores[in_tail])
@@ -223,7 +105,7 @@ def _rate_and_bound(reaching: F64, compared: F64) -> tuple[float, float]:
 
 
 def _bootstrap_bound(
-    comparisons: Comparisons, peaks: _Peaks, kept: F64, grid: F64, replicates: int, seed: int
+    comparisons: Comparisons, peaks: Peaks, kept: F64, grid: F64, replicates: int, seed: int
 ) -> F64:
     """95 % quantile, at each score of `grid`, of tails fitted to people drawn again.
 
@@ -241,7 +123,7 @@ def _bootstrap_bound(
         if weights.any():
             shown = drawn * pictures
             total = float(shown.sum() ** 2 - np.sum(shown**2)) / 2.0
-            tail = _fit(peaks, weights, total)
+            tail = fit_peaks(peaks, weights, total)
             curve[:] = [tail.fmr(score) for score in grid]
     return np.asarray(np.quantile(curves, 0.95, axis=0), dtype=np.float64)
 

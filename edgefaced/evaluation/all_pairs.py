@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgefaced.core.comparisons import Comparisons
-from edgefaced.core.impostors import Suspects, enough, find_suspects
+from edgefaced.core.peaks import enough
+from edgefaced.core.suspects import Suspects, find_suspects
 from edgefaced.core.verification import OperatingPoint, operating_point
 from edgefaced.evaluation.embedding import EmbeddedPictures
 from edgefaced.evaluation.people import Pictures

@@ -7,14 +7,9 @@ from math import ceil, floor, log10
 
 from edgefaced.core.calibration import ScoreCalibration
 from edgefaced.core.comparisons import Comparisons
-from edgefaced.core.impostors import (
-    LEAST_COMPARISONS,
-    LEAST_PEOPLE,
-    Suspects,
-    calibrate,
-    enough,
-    find_suspects,
-)
+from edgefaced.core.impostors import calibrate
+from edgefaced.core.peaks import LEAST_COMPARISONS, LEAST_PEOPLE, enough
+from edgefaced.core.suspects import Suspects, find_suspects
 from edgefaced.core.tail import ParetoTail
 from edgefaced.errors import Refused
 from edgefaced.models.manifest import CalibrationSpec, TailSpec

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 
 from edgefaced.core.calibration import ScoreCalibration
 from edgefaced.core.comparisons import Comparisons, compare_all
-from edgefaced.core.impostors import (
-    LEAST_COMPARISONS,
-    LEAST_PEOPLE,
-    Suspects,
-    calibrate,
-    enough,
-    find_suspects,
-)
+from edgefaced.core.impostors import calibrate
+from edgefaced.core.peaks import LEAST_COMPARISONS, LEAST_PEOPLE, enough
+from edgefaced.core.suspects import Suspects, find_suspects
 from edgefaced.types import F32, F64
 
 DIMENSION = 64
