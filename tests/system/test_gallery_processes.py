@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import gallery_peer
 import pytest
 
+from edgefaced.gallery import rows
 from edgefaced.gallery.check import check_gallery
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.rekey import rotate_key
@@ -215,6 +217,57 @@ def test_every_removal_leaves_no_byte_as_the_gallery_lives(
         old = pieces(records_of(gallery, people[1][0])[:2])
         gallery.rename(people[1][0], "Another Name")
         assert remains(tmp_path, old) == 0, "nor of a name that was changed"
+
+
+def test_copies_that_sqlite_left_when_it_moved_rows_go_too(
+    tmp_path: Path, places: tuple[Path, Path]
+) -> None:
+    """A busy gallery has remnants of living rows in unused parts of pages; removal finds them."""
+    random = Random(3)
+    with Gallery.open(*places, create=True) as gallery:
+        gallery.database.connection.execute("PRAGMA synchronous = OFF")
+        living: list[str] = []
+        copied: list[str] = []
+        for number in range(6000):
+            live(gallery, living, random, number)
+            if number % 500 == 499:
+                copied = with_copies(gallery, places[0])
+                if copied:
+                    break
+        assert copied, "or this test shows nothing"
+        needles = pieces([blob for i in copied for blob in records_of(gallery, i)[:2]])
+        assert gallery.remove(*copied).scrubbed
+        assert remains(tmp_path, needles) == 0
+
+
+def live(gallery: Gallery, living: list[str], random: Random, number: int) -> None:
+    """One enrolment, renaming or removal, without the scrub that belongs to the last two."""
+    kind = random.random()
+    if kind < 0.5 or not living:
+        consent = random.choice([None, "x", "x" * 300, "x" * 1500, "x" * 2000])
+        living.append(gallery.enrol(f"Person {number}", [new(number % 50)], consent=consent).id)
+        return
+    person_id = random.choice(living)
+    with gallery.writing() as db:
+        if kind < 0.7:
+            name = f"{number} " + "y" * random.randint(1, 190)
+            rows.set_name(db, gallery.protection, person_id, name)
+        else:
+            db.execute("DELETE FROM people WHERE id = ?", (person_id,))
+            living.remove(person_id)
+
+
+def with_copies(gallery: Gallery, path: Path) -> list[str]:
+    """People whose names lie in the file more often than in their row and its index."""
+    gallery.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    raw = path.read_bytes()
+    with gallery.reading() as db:
+        people = db.execute("SELECT id, name, name_lookup FROM people").fetchall()
+    return [
+        person_id
+        for person_id, name, lookup in people
+        if raw.count(name[:28]) > 1 or raw.count(name[-28:]) > 1 or raw.count(lookup) > 2
+    ]
 
 
 def test_a_reader_in_the_middle_of_reading_delays_the_scrub(
