@@ -207,8 +207,8 @@ class Quality:
     `interocular_px` distance between the eyes in the frame; `sharpness` of the aligned face in the
     direction where it is least, whatever the exposure; `brightness` mean luma 0..255; `contrast`
     standard deviation of luma; `clipped` share of pixels at either end of the scale; `yaw`,
-    `pitch` (-1..1, 0 frontal) and `roll_degrees` from the landmarks; `inside` share of the face
-    box inside the frame; `symmetry` correlation of the face with its mirror image (low: covered or
+    `pitch` (-1..1, 0 frontal) and `roll_degrees` from the landmarks; `inside` share of the aligned
+    face inside the frame; `symmetry` correlation of the face with its mirror image (low: covered or
     lit from one side).
     """
 

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from edgefaced.core.align import TEMPLATE, similarity
 from edgefaced.core.sharpness import sharpness
 from edgefaced.types import F32, F64, U8, Box, ColourOrder, Quality
 
@@ -18,6 +19,9 @@ FRONTAL_NOSE = 0.495
 
 INNER = (slice(20, 104), slice(20, 92))
 """Rows and columns of the aligned square that show face, not hair or background."""
+
+GRID = np.add.outer(1j * np.linspace(20, 104, 15), np.linspace(20, 92, 13)).ravel()
+"""Points of INNER as x + iy."""
 
 DARKEST, BRIGHTEST = 3, 252
 """Luma beyond these is clipped: what noise and compression leave of the scale's ends."""
@@ -77,6 +81,24 @@ def share_inside(box: Box, width: int, height: int) -> float:
     return min(shared_width * shared_height / box.area, 1.0)
 
 
+def face_inside(landmarks: F32, width: int, height: int) -> float:
+    """Share of the face that the aligned square shows (INNER) that lies inside the frame.
+
+    From the landmarks, because detectors draw the box of a face that is cut off differently: half
+    of one is inside by 0.64 of its box for one of them and wholly for another. 0 for landmarks
+    that are no face.
+    """
+    try:
+        a, _, x0, c, _, y0 = similarity(landmarks, TEMPLATE).ravel().tolist()
+    except ValueError:
+        return 0.0
+    # The square's point p lies at (p - shift) / factor of the frame, in complex numbers.
+    points = (GRID - complex(x0, y0)) / complex(a, c)
+    x, y = points.real, points.imag
+    within = (x >= -0.5) & (x < width - 0.5) & (y >= -0.5) & (y < height - 0.5)
+    return float(np.count_nonzero(within) / within.size)
+
+
 def mirror_correlation(luma: F64) -> float:
     """Correlation of a face's luma with its mirror image, -1..1; 0 for a flat picture."""
     small = cv2.resize(luma, (SYMMETRY_SIDE_PX, SYMMETRY_SIDE_PX), interpolation=cv2.INTER_AREA)
@@ -97,12 +119,11 @@ def measure_quality(
     aligned: U8,
     colour_order: ColourOrder,
     landmarks: F32,
-    box: Box,
     *,
     frame_width: int,
     frame_height: int,
 ) -> Quality:
-    """Figures of one face: `aligned` (112, 112, 3), `landmarks` and `box` in frame pixels."""
+    """Figures of one face: `aligned` (112, 112, 3), `landmarks` (5, 2) in frame pixels."""
     code = cv2.COLOR_RGB2GRAY if colour_order is ColourOrder.RGB else cv2.COLOR_BGR2GRAY
     luma = np.asarray(cv2.cvtColor(aligned, code), np.uint8)[INNER]
     yaw, pitch, roll = pose(landmarks)
@@ -116,7 +137,7 @@ def measure_quality(
         yaw=yaw,
         pitch=pitch,
         roll_degrees=roll,
-        inside=share_inside(box, frame_width, frame_height),
+        inside=face_inside(landmarks, frame_width, frame_height),
         symmetry=mirror_correlation(luma.astype(np.float64)),
     )
 

@@ -110,7 +110,6 @@ class Perceiver:
             pixels,
             self._order,
             detection.landmarks,
-            detection.box,
             frame_width=full.width,
             frame_height=full.height,
         )

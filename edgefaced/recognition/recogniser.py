@@ -64,7 +64,6 @@ class Recogniser:
             aligned.pixels,
             aligned.colour_order,
             detection.landmarks,
-            detection.box,
             frame_width=frame.width,
             frame_height=frame.height,
         )

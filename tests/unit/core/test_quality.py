@@ -9,13 +9,14 @@ import pytest
 from edgefaced.core.align import TEMPLATE
 from edgefaced.core.quality import (
     QualityLimits,
+    face_inside,
     measure_quality,
     mirror_correlation,
     pose,
     quality_faults,
     share_inside,
 )
-from edgefaced.types import U8, Box, ColourOrder, Quality
+from edgefaced.types import F32, U8, Box, ColourOrder, Quality
 
 LIMITS = QualityLimits(
     minimum_interocular_px=24,
@@ -59,7 +60,6 @@ def measured(face: U8) -> Quality:
         face,
         ColourOrder.BGR,
         TEMPLATE,
-        Box(0, 0, 112, 112),
         frame_width=112,
         frame_height=112,
     )
@@ -98,8 +98,7 @@ def test_luma_weighs_colours_by_the_order() -> None:
     red[..., 0] = 255
 
     def brightness(order: ColourOrder) -> float:
-        box = Box(0, 0, 9, 9)
-        return measure_quality(red, order, TEMPLATE, box, frame_width=9, frame_height=9).brightness
+        return measure_quality(red, order, TEMPLATE, frame_width=9, frame_height=9).brightness
 
     assert brightness(ColourOrder.RGB) == pytest.approx(76, abs=1)
     assert brightness(ColourOrder.BGR) == pytest.approx(29, abs=1)
@@ -127,6 +126,26 @@ def test_pose_of_nonsense_is_the_worst_not_an_error() -> None:
     upside = TEMPLATE.copy()
     upside[3:] = [[41, 10], [70, 10]]  # mouth above the eyes
     assert pose(upside)[1] == 1
+
+
+@pytest.mark.parametrize(("scale", "degrees"), [(1.0, 0), (3.0, 0), (0.5, 90), (2.0, 30)])
+def test_face_inside_is_the_share_of_the_aligned_face(scale: float, degrees: float) -> None:
+    def placed(x: float) -> F32:
+        """The template's middle at (x, 500), scaled and turned."""
+        turn = np.exp(1j * np.radians(degrees)) * scale
+        points = (TEMPLATE[:, 0] - 56 + 1j * (TEMPLATE[:, 1] - 62)) * turn + complex(x, 500)
+        return np.column_stack([points.real, points.imag]).astype(np.float32)
+
+    assert face_inside(placed(500), 1000, 1000) == 1
+    assert face_inside(placed(-400), 1000, 1000) == 0
+    assert face_inside(placed(0), 1000, 1000) == pytest.approx(0.5, abs=0.06)
+    assert face_inside(placed(999), 1000, 1000) == pytest.approx(0.5, abs=0.06)
+    assert face_inside(placed(500), 1000, 501) == pytest.approx(0.5, abs=0.06)
+
+
+def test_landmarks_without_extent_are_outside() -> None:
+    assert face_inside(np.ones((5, 2), np.float32), 100, 100) == 0
+    assert face_inside(np.full((5, 2), np.nan, np.float32), 100, 100) == 0
 
 
 def test_share_inside() -> None:
