@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -31,12 +31,15 @@ CLOSE_SECONDS = 3.0
 
 
 class Picamera2Camera:
-    """A camera that runs; made by `open_picamera2`. `small` is the second stream's layout."""
+    """A camera that runs; made by `open_picamera2`.
+
+    `known` are the cameras of this machine now; `small` is the second stream's layout.
+    """
 
     def __init__(
         self,
         camera: Any,
-        known: Any,
+        known: Callable[[], Sequence[Mapping[str, Any]]],
         description: CameraDescription,
         main: Layout,
         small: Layout | None,

@@ -7,14 +7,19 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from edgefaced.camera.choose import DEV, SYSFS, open_camera
+from edgefaced.camera.v4l2 import ioctl as v4l2
+from edgefaced.camera.v4l2.device import open_v4l2
+from edgefaced.camera.v4l2.kernel import LinuxKernel
 from edgefaced.camera.v4l2.names import find_node
+from edgefaced.camera.v4l2.offers import identify
 from edgefaced.config import CameraSection
 from edgefaced.errors import CameraBusy, CameraError, CameraLost
-from edgefaced.protocols import Camera, FrameLease
+from edgefaced.protocols import Camera, CameraWish, FrameLease
 
 PATIENCE_SECONDS = 10.0
 DRIVER = Path("/sys/bus/platform/drivers/vivid")
@@ -104,12 +109,44 @@ def test_a_second_reader_is_told_who_has_it(camera: Camera, device: str) -> None
         take(again).release()
 
 
-def test_a_start_that_fails_leaves_the_camera_free(device: str) -> None:
-    control(device, "inject_start_streaming_error")
+@pytest.mark.parametrize("call", ["reqbufs", "streamon"])
+def test_a_start_that_fails_leaves_the_camera_free(device: str, call: str) -> None:
+    control(device, f"inject_vidioc_{call}_error")
     with pytest.raises(CameraError, match="starting"):
         opened(device)
     with opened(device) as camera:
         take(camera).release()
+
+
+class WithoutNv12(LinuxKernel):
+    """Hides the format in one piece, so that the one in two is asked for."""
+
+    def ioctl(self, fd: int, request: int, argument: Any) -> None:
+        super().ioctl(fd, request, argument)
+        if request == v4l2.ENUM_FMT and argument.pixelformat == v4l2.code_of("NV12"):
+            argument.pixelformat = v4l2.code_of("none")
+
+
+def multi_planar(node: Path) -> bool:
+    kernel = LinuxKernel()
+    fd = kernel.open(str(node))
+    try:
+        return identify(kernel, fd).buffer_type == v4l2.BUF_TYPE_CAPTURE_MPLANE
+    finally:
+        kernel.close(fd)
+
+
+def test_a_frame_in_two_pieces_of_memory(device: str) -> None:
+    node = find_node(device, dev=DEV, sysfs=SYSFS)
+    wish = CameraWish(640, 360, pixel_format="NV12")
+    if not multi_planar(node):
+        with pytest.raises(CameraError, match="gives no NV12"):
+            open_v4l2(node, wish, buffers=4, kernel=WithoutNv12())
+        return
+    with open_v4l2(node, wish, buffers=4, kernel=WithoutNv12()) as camera, take(camera) as lease:
+        assert lease.frame.chroma[0].shape == (180, 320, 2)
+        assert lease.frame.chroma[0].std() > 0
+        assert lease.dma_fd is None
 
 
 def test_a_driver_that_is_taken_away_loses_the_camera_and_returns(device: str) -> None:

@@ -9,7 +9,7 @@ grep . /sys/class/video4linux/*/name
 failed=0
 check() {
     echo "== $EDGEFACED_TEST_CAMERA ${EDGEFACED_TEST_CAMERA_FORMAT:-any format}"
-    python3 -m pytest -q -p no:cacheprovider -s "$@" || failed=1
+    python3 -m pytest -q -p no:cacheprovider --color=no --tb=short -s "$@" || failed=1
 }
 for camera in vivid-000 vivid-001; do
     for format in NV12 I420 YUYV RGB BGR; do
