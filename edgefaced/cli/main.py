@@ -34,6 +34,8 @@ COMMANDS = {
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",
     "config": "edgefaced.cli.config:config",
+    "install-service": "edgefaced.cli.service:install_service",
+    "uninstall": "edgefaced.cli.service:uninstall",
 }
 
 
