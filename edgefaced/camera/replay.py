@@ -43,8 +43,10 @@ def open_replay(
 ) -> Camera:
     """Opens pictures and videos as one camera. Raises PictureError for a file it cannot read.
 
-    The film begins with the first call of `next`. At "real" pace frames happen when their time
-    has come, at "fast" pace when they are asked for.
+    The film begins with the first call of `next`. At "real" pace a frame happens when its time has
+    come. At "fast" pace it comes when it is asked for, yet `captured_ns` is the film's own time,
+    counted from its beginning: what follows from it does not depend on the machine's speed, and
+    it says nothing about latency.
     """
     reel = Reel(
         paths=tuple(paths),
@@ -126,7 +128,7 @@ class ReplayCamera:
         if self._real:
             return self._newest(shot, self._begins_ns, asked_ns, round(timeout * NANOSECONDS))
         self._advance()
-        return self._lend(shot, self._now_ns())
+        return self._lend(shot, self._begins_ns + shot.offset_ns)
 
     def settled(self, timeout: float) -> bool:
         return self._book.wait_below(1, timeout)

@@ -91,6 +91,19 @@ def test_fast_gives_every_frame_and_then_says_that_it_is_over(
                 camera.next(60.0)
 
 
+def test_fast_keeps_the_films_own_time(film: Path) -> None:
+    clock = FilmClock()
+    with play([film], loop=True, now_ns=lambda: clock.now_ns, sleep=clock.sleep) as camera:
+        begin, seen = clock.now_ns, []
+        for _ in range(7):
+            lease = camera.next(0.0)
+            assert lease is not None
+            with lease:
+                seen.append(lease.frame.captured_ns - begin)
+            clock.sleep(1.0)  # however long the reader takes
+        assert seen == [n * SECOND // 10 for n in range(7)]
+
+
 @pytest.mark.parametrize("memory_bytes", [1 << 30, 1], ids=["in memory", "as it runs"])
 def test_a_loop_begins_again_and_its_time_goes_on(stills: list[Path], memory_bytes: int) -> None:
     clock = FilmClock()
