@@ -87,8 +87,9 @@ def _best(scores: F32 | F64, owners: Indices, ids: Sequence[str]) -> int | None:
     highest = np.fmax.reduce(scores)  # ignores NaN
     if not highest > -np.inf:
         return None
-    tied = np.unique(owners[scores == highest])
-    return int(min(tied, key=lambda owner: ids[owner]))
+    # Not np.unique: its first call imports numpy.ma, which takes longer than a thousand searches.
+    tied: set[int] = set(owners[scores == highest].tolist())
+    return min(tied, key=lambda owner: ids[owner])
 
 
 def _candidate(scores: F32 | F64, owners: Indices, ids: Sequence[str], owner: int) -> Candidate:
