@@ -97,12 +97,14 @@ def perform(action: Action, accounts: Accounts) -> None:
 
 def owned_by_others(folder: Path, user_id: int | None) -> Iterator[Path]:
     """Everything in and including `folder` that is not the user's; links are not followed."""
-    if not folder.exists():
-        return
-    for parent, folders, files in os.walk(folder):
-        for path in (Path(parent), *(Path(parent, name) for name in (*folders, *files))):
-            if path.lstat().st_uid != user_id:
-                yield path
+    everything = (
+        Path(parent, name)
+        for parent, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+    )
+    for path in (folder, *everything) if folder.exists() else ():
+        if path.lstat().st_uid != user_id:
+            yield path
 
 
 def _write(file: WriteFile, accounts: Accounts) -> None:

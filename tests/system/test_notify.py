@@ -1,0 +1,152 @@
+"""A whole run as systemd sees it: what comes at the socket from start to stop, across reloads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from installation import Installation
+from tiny_pack import TinyPack
+
+CONFIG = """
+[camera]
+{camera}
+[models]
+pack = "tiny"
+[detection]
+input_size_px = 32
+score_threshold = 0.99
+[recognition]
+fixed_threshold = 0.5
+[thermal]
+zones = []
+"""
+REPLAY = 'kind = "replay"\nreplay_loop = true\nframes_per_second = 10.0\nreplay_paths = ["{}"]'
+NONE = 'device = "/dev/video-that-nobody-has"'
+PATIENCE_SECONDS = 60
+
+
+class Service:
+    """The daemon as a service: its process, its notifications and the end of its log."""
+
+    def __init__(self, folder: Path, camera: str = REPLAY) -> None:
+        self.config = folder / "edgefaced.toml"
+        noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
+        assert cv2.imwrite(str(folder / "scene.png"), noise)
+        self.text = CONFIG.format(camera=camera.format(folder / "scene.png"))
+        self.config.write_text(self.text)
+        here = Installation(folder)
+        here.pull(here.know(TinyPack()))
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(folder / "notify"))
+        self._socket.settimeout(PATIENCE_SECONDS)
+        self.log = folder / "log"
+        with self.log.open("w") as stream:
+            status = os.fstat(stream.fileno())
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "edgefaced", "run"],
+                env={
+                    **os.environ,
+                    "EDGEFACED_CONFIG": str(self.config),
+                    "EDGEFACED_STATE_DIR": str(folder / "state"),
+                    "EDGEFACED_MODELS_DIR": str(folder / "models"),
+                    "NOTIFY_SOCKET": str(folder / "notify"),
+                    "JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}",
+                },
+                stdout=stream,
+                stderr=stream,
+            )
+
+    def until(self, wanted: str) -> list[str]:
+        """Every message up to the first one that starts so."""
+        heard: list[str] = []
+        while not heard or not heard[-1].startswith(wanted):
+            try:
+                heard.append(self._socket.recv(4096).decode())
+            except TimeoutError:
+                pytest.fail(f"no {wanted} after {heard}; {self.log.read_text()}")
+        return heard
+
+    def hang_up(self, text: str) -> None:
+        self.config.write_text(text)
+        self.process.send_signal(signal.SIGHUP)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._socket.close()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    service = Service(tmp_path)
+    yield service
+    service.end()
+
+
+def test_from_start_to_stop_across_a_good_and_a_broken_reload(service: Service) -> None:
+    before = service.until("READY=1")
+    assert "WATCHDOG=1" in before or "WATCHDOG=1" in service.until("WATCHDOG=1")
+    service.until("WATCHDOG=1")
+    status = [m for m in (*before, *service.until("STATUS=")) if m.startswith("STATUS=")][-1]
+    assert "camera up" in status
+
+    service.hang_up(service.text + "[policy]\nrecheck_seconds = 7.0\n")
+    assert "\nMONOTONIC_USEC=" in service.until("RELOADING=1")[-1]
+    assert not any(m.startswith("STOPPING") for m in service.until("READY=1"))
+    service.until("WATCHDOG=1")
+
+    service.hang_up(service.text + "[policy]\nrecheck_seconds = -7.0\n")
+    service.until("RELOADING=1")
+    service.until("READY=1")
+    service.until("WATCHDOG=1")
+    assert service.process.poll() is None
+
+    service.process.send_signal(signal.SIGTERM)
+    service.until("STOPPING=1")
+    assert service.process.wait(PATIENCE_SECONDS) == 0
+    log = service.log.read_text()
+    assert "<5>camera up: replay" in log
+    assert "<4>trouble in configuration: not taken" in log
+    assert "policy.recheck_seconds = -7.0" in log
+
+
+def test_an_absent_camera_is_reported_and_holds_nothing_up(tmp_path: Path) -> None:
+    service = Service(tmp_path, NONE)
+    try:
+        heard = service.until("READY=1")
+        service.until("WATCHDOG=1")
+        status = [m for m in heard if m.startswith("STATUS=")] or service.until("STATUS=")
+        assert "NO CAMERA" in status[-1]
+        service.process.send_signal(signal.SIGTERM)
+        service.until("STOPPING=1")
+        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert "<3>camera DOWN: " in service.log.read_text()
+    finally:
+        service.end()
+
+
+def test_a_start_that_cannot_be_is_an_error_in_the_journal(tmp_path: Path) -> None:
+    config, log = tmp_path / "edgefaced.toml", tmp_path / "log"
+    config.write_text('[models]\npack = "no-such-pack"\n')
+    with log.open("w") as stream:
+        status = os.fstat(stream.fileno())
+        done = subprocess.run(
+            [sys.executable, "-m", "edgefaced", "--config", str(config), "run"],
+            env={**os.environ, "JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"},
+            stderr=stream,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+    assert done.returncode == 5
+    assert log.read_text().startswith("<3>edgefaced: ")
+    assert log.read_text().count("\n") == 1
