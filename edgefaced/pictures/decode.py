@@ -1,9 +1,8 @@
 """One picture file to BGR pixels: upright, eight bits, opaque, whole, in bounded memory.
 
 * A picture that is cut off is refused: half of a face in grey is nobody's template.
-* Sixteen bits are scaled (the high byte is kept), transparency lies on mid-grey, CMYK follows
-  Adobe's convention (inverted) as everything that writes CMYK JPEGs does; colour profiles are not
-  applied.
+* Sixteen bits are scaled (the high byte is kept), transparency lies on mid-grey, CMYK is inverted
+  where Adobe's marker says so; colour profiles are not applied.
 * Baseline JPEGs are reduced while they are decoded, so their size costs time and no memory. What
   cannot be reduced (the other formats, progressive JPEGs) is refused above MAX_PIXELS.
 """
@@ -20,7 +19,7 @@ from typing import BinaryIO
 
 import cv2
 import numpy as np
-from PIL import Image, ImageFile
+from PIL import Image, ImageChops, ImageFile
 
 from edgefaced.errors import DependencyMissing, PictureError
 from edgefaced.pictures.files import HEAD_BYTES, READABLE, FileKind, kind_of, open_regular
@@ -210,6 +209,9 @@ def _plain_mode(image: Image.Image) -> Image.Image:
         return image.convert("RGBA")
     if image.mode in {"L", "RGB"}:
         return image
+    if image.mode == "CMYK" and "adobe" not in image.info:
+        # Pillow takes every CMYK JPEG for Adobe's and has inverted it already.
+        image = ImageChops.invert(image)
     return image.convert("L" if image.mode == "1" else "RGB")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from edgefaced.errors import DependencyMissing, PictureError
 from edgefaced.pictures import decode
@@ -87,6 +87,35 @@ def test_every_format_gives_the_same_bgr_pixels(kind: str, truth: U8, tmp_path: 
     assert close(pixels, truth, 12.0 if kind == "cmyk jpeg" else 4.0)
     assert pixels.flags.c_contiguous
     assert pixels.flags.owndata
+
+
+def test_cmyk_without_adobes_marker_is_not_inverted(truth: U8, tmp_path: Path) -> None:
+    inverted = ImageChops.invert(scene().convert("CMYK"))
+    data = encoded(inverted, "JPEG", quality=95, subsampling=0)
+    start = data.index(b"\xff\xee")  # APP14, which Pillow writes
+    end = start + 2 + int.from_bytes(data[start + 2 : start + 4], "big")
+    assert b"Adobe" in data[start:end]
+    assert close(decoded(tmp_path / "a.jpg", data[:start] + data[end:]), truth, 12.0)
+
+
+def test_of_several_pictures_in_a_file_the_first_counts(truth: U8, tmp_path: Path) -> None:
+    black = Image.new("RGB", (WIDTH, HEIGHT))
+    for kind, options in (("MPO", {"quality": 95}), ("WEBP", {"lossless": True})):
+        data = encoded(scene(), kind, save_all=True, append_images=[black], **options)
+        assert close(decoded(tmp_path / "a", data), truth, 12.0)
+    # What follows the end of a JPEG (a phone's film, say) is not looked at.
+    data = KINDS["jpeg"]() + b"\x00\x00\x00\x18ftypmp42" + bytes(500)
+    assert close(decoded(tmp_path / "motion.jpg", data), truth)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_orientation_counts_in_other_formats_too(kind: str, truth: U8, tmp_path: Path) -> None:
+    stored = Image.fromarray(np.ascontiguousarray(np.rot90(np.asarray(scene()), 1)))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    options = {"lossless": True} if kind == "WEBP" else {}
+    data = encoded(stored, kind, exif=exif, **options)
+    assert close(decoded(tmp_path / "a", data), truth, 4.0)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
