@@ -4,7 +4,7 @@
     EDGEFACED_TEST_CAMERA=v4l2:C920 pytest tests/device        # by node, name or label
     EDGEFACED_TEST_CAMERA=picamera2: pytest tests/device
 
-EDGEFACED_TEST_CAMERA_FORMAT asks for one pixel format.
+EDGEFACED_TEST_CAMERA_FORMAT asks for a pixel format, EDGEFACED_TEST_CAMERA_SIZE for "640x480".
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ def section() -> CameraSection:
     if named is None:
         pytest.skip("no camera named: set EDGEFACED_TEST_CAMERA")
     kind, _, device = named.partition(":")
-    wished = os.environ.get("EDGEFACED_TEST_CAMERA_FORMAT")
+    width, _, height = os.environ.get("EDGEFACED_TEST_CAMERA_SIZE", "").partition("x")
     return CameraSection.model_validate(
-        {"kind": kind, "device": device or None, "pixel_format": wished}
+        {
+            "kind": kind,
+            "device": device or None,
+            "pixel_format": os.environ.get("EDGEFACED_TEST_CAMERA_FORMAT"),
+            "width_px": width or None,
+            "height_px": height or None,
+        }
     )
 
 
