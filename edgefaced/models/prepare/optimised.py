@@ -46,7 +46,7 @@ def fingerprint(architecture: str, cpu_info: str) -> str:
 def channel_block(threads: int) -> int:
     """Channels in a block of the layout in which onnxruntime runs convolutions on this machine.
 
-    16 with AVX-512, 8 with AVX, 1 where it has no such layout. Found by having it optimise a
+    16 with AVX-512, 8 on other x86, 1 where it has no such layout. Found by having it optimise a
     convolution of 33 channels, which it pads to 32 and one block.
     """
     import onnx
