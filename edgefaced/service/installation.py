@@ -48,7 +48,7 @@ def install_steps(place: Place, wish: Wish, *, active: bool = False) -> list[Ste
     steps = [
         *_account(place, wish.user, accounts),
         *_folders(place, wish.user, accounts),
-        _configuration(place, wish.user),
+        _configuration(place, wish.user, accounts),
         _ownership(place, wish.user, accounts),
         *_devices(place, wish.user),
     ]
@@ -99,13 +99,18 @@ def _is_so(place: Place, folder: units.Folder, accounts: Accounts) -> bool:
     return found == (folder.mode, user_id, accounts.group_id(folder.group))
 
 
-def _configuration(place: Place, user: str) -> Step:
+def _configuration(place: Place, user: str, accounts: Accounts) -> Step:
     path = place.files.config_file
+    if not path.exists():
+        new = WriteFile(path, units.sample_configuration(), 0o640, user)
+        return Step(f"write {path}", "every key with its default, to be changed by you", new)
+    status = path.stat()
+    readable = status.st_gid == accounts.group_id(user) and status.st_mode & stat.S_IRGRP
     return Step(
-        f"write {path}",
-        "every key with its default, to be changed by you; an existing one stays",
-        WriteFile(path, units.sample_configuration(), 0o640, user),
-        needed=not path.exists(),
+        f"share {path} with {user}",
+        "the daemon reads it; what is in it stays",
+        WriteFile(path, path.read_text(), 0o640, user),
+        needed=not (readable or status.st_mode & stat.S_IROTH),
     )
 
 

@@ -78,7 +78,7 @@ def test_installing_twice_is_installing_once(tree: Tree) -> None:
     planned = tree.steps("install-service", "--dry-run")
     assert list(tree.root.iterdir()) == [], "a dry run writes nothing"
     first = tree.steps("install-service")
-    assert [step["what"] for step in first] == [step["what"] for step in planned]
+    assert first == [{**s, "state": s["state"].replace("to do", "done")} for s in planned]
     assert {"done", "as it was"} == {step["state"] for step in first}
     content = tree.content()
     assert {step["state"] for step in tree.steps("install-service")} == {"as it was"}
@@ -121,6 +121,9 @@ def test_an_update_replaces_the_unit_and_keeps_the_configuration(tree: Tree) -> 
     done = {step["what"] for step in tree.steps("install-service") if step["state"] == "done"}
     assert done == {f"write {place.unit}", f"write {place.reach}"}
     assert "port = 9464" in place.files.config_file.read_text()
+    place.files.config_file.chmod(0o600)
+    tree.edgefaced("install-service")
+    assert stat.S_IMODE(place.files.config_file.stat().st_mode) == 0o640
     assert "IPAddressAllow=any" in place.reach.read_text()
 
 
@@ -132,6 +135,16 @@ def test_a_broken_configuration_is_said_before_anything_is_done(tree: Tree) -> N
     body = json.loads(tree.edgefaced("install-service", "--json", code=3))
     assert "recognition.target_fpir" in body["error"]["message"]
     assert [p.name for p in tree.root.rglob("*") if p.is_file()] == ["edgefaced.toml"]
+
+
+@SETS_UP
+def test_what_was_done_before_a_failure_is_said(tree: Tree) -> None:
+    (tree.root / "etc/udev").mkdir(parents=True)
+    (tree.root / "etc/udev/rules.d").touch()  # no folder
+    body = json.loads(tree.edgefaced("install-service", "--json", code=12))
+    assert "rules.d" in body["error"]["message"]
+    assert body["steps"][-1]["state"] == "as it was"
+    assert body["steps"][0]["state"] == "done"
 
 
 @SETS_UP

@@ -67,11 +67,17 @@ def test_what_root_made_earlier_is_handed_over(tmp_path: Path) -> None:
     assert step.why.startswith("3 files and folders")
 
 
-def test_an_existing_configuration_stays(tmp_path: Path) -> None:
-    (tmp_path / "etc/edgefaced").mkdir(parents=True)
-    (tmp_path / "etc/edgefaced/edgefaced.toml").write_text("")
-    steps = install_steps(Place(tmp_path), WISH)
-    assert not next(s for s in steps if "edgefaced.toml" in s.what).needed
+@pytest.mark.parametrize(("mode", "shut"), [(0o600, True), (0o640, True), (0o644, False)])
+def test_an_existing_configuration_stays_and_becomes_readable(
+    tmp_path: Path, mode: int, shut: bool
+) -> None:
+    config = tmp_path / "etc/edgefaced/edgefaced.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("# mine\n")
+    config.chmod(mode)
+    step = next(s for s in install_steps(Place(tmp_path), WISH) if str(config) in s.what)
+    assert step.action == WriteFile(config, "# mine\n", 0o640, "edgefaced")
+    assert step.needed is shut, "the tree has no group yet"
 
 
 @pytest.mark.parametrize(
