@@ -19,9 +19,9 @@ OURS = "edgefaced"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One peer beside us: `ratio` is how many times longer the peer takes for the same frame.
+    """One peer beside us on the same frame: how many times longer it takes is `ratio`.
 
-    Ours is everything from the frame to the decision; the peer's is detection, alignment and
+    `cpu_ratio` is the same of processor time, all threads taken together. Ours is everything from the frame to the decision; the peer's is detection, alignment and
     embedding, which is less. `agreement` is None where the peer did not find the same one face:
     then it did other work and the ratio says nothing.
     """
@@ -33,6 +33,9 @@ class Comparison:
     ours: Spread
     theirs: Spread
     ratio: Ratio
+    ours_cpu: Spread
+    theirs_cpu: Spread
+    cpu_ratio: Ratio
 
 
 def compare(
@@ -65,6 +68,9 @@ def compare(
             ours=spread(ours.times_ms),
             theirs=spread(timed.times_ms),
             ratio=ratio(ours.times_ms, timed.times_ms),
+            ours_cpu=spread(ours.cpu_ms),
+            theirs_cpu=spread(timed.cpu_ms),
+            cpu_ratio=ratio(ours.cpu_ms, timed.cpu_ms),
         )
         for peer, agreed, timed in zip(peers, agreements, theirs, strict=True)
     )

@@ -17,10 +17,14 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One contender's times in milliseconds; place i was measured in round i."""
+    """One contender's times in milliseconds; place i was measured in round i.
+
+    `cpu_ms` is processor time of all threads: what the work costs, also where it has to wait.
+    """
 
     name: str
     times_ms: tuple[float, ...]
+    cpu_ms: tuple[float, ...]
 
 
 def take_turns(
@@ -36,13 +40,19 @@ def take_turns(
     not counted brings the contender's own data and threads back. `told` hears of finished rounds.
     """
     times: list[list[float]] = [[] for _ in contenders]
+    cpu: list[list[float]] = [[] for _ in contenders]
     for number in range(rounds):
         for turn in range(len(contenders)):
             which = (turn + number) % len(contenders)
             settle()
             contenders[which].run()
-            start = time.perf_counter_ns()
+            cpu_start, start = time.process_time_ns(), time.perf_counter_ns()
             contenders[which].run()
-            times[which].append((time.perf_counter_ns() - start) / 1e6)
+            end, cpu_end = time.perf_counter_ns(), time.process_time_ns()
+            times[which].append((end - start) / 1e6)
+            cpu[which].append((cpu_end - cpu_start) / 1e6)
         told(number + 1)
-    return tuple(Timed(c.name, tuple(t)) for c, t in zip(contenders, times, strict=True))
+    return tuple(
+        Timed(contender.name, tuple(times_ms), tuple(cpu_ms))
+        for contender, times_ms, cpu_ms in zip(contenders, times, cpu, strict=True)
+    )

@@ -46,7 +46,7 @@ def stage_table(figures: PipelineFigures) -> Table:
 
 
 def comparison_lines(comparisons: Sequence[Comparison]) -> list[str]:
-    """Two lines a peer: the times of both, and what they say."""
+    """Three lines a peer: the times of both, what they say, and the processor time behind them."""
     lines: list[str] = []
     for c in comparisons:
         lines.append(
@@ -59,6 +59,10 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> list[str]:
         lines.append(
             f"  {c.ratio.of_medians:.2f}x by medians; {c.ratio.median:.2f}x by pairs, half of "
             f"them {c.ratio.lower:.2f}x to {c.ratio.upper:.2f}x; {_agreed(c)}"
+        )
+        lines.append(
+            f"  processor time of all threads: {OURS} {c.ours_cpu.p50_ms:.1f} ms, {c.name} "
+            f"{c.theirs_cpu.p50_ms:.1f} ms; {c.cpu_ratio.median:.2f}x by pairs"
         )
     return lines
 

@@ -92,6 +92,8 @@ def test_a_peer_runs_as_often_as_we_do_and_is_held_against_our_face(
     assert first.agreement.cosine == pytest.approx(1, abs=1e-6)
     assert (second.name, second.agreement) == ("blind", None)
     assert first.ours.n == first.theirs.n == first.ratio.n == 4
+    assert first.ours_cpu.p50_ms > 0
+    assert first.cpu_ratio.n == 4
     assert len(calls) == 1 + 2 * 4  # once to compare, then an uncounted one before each
     assert all(pixels is frame.pixels for pixels in calls)
     assert told == [1, 2, 3, 4]

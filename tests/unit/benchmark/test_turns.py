@@ -15,3 +15,4 @@ def test_each_turn_settles_warms_up_and_counts_one_and_the_order_moves_on() -> N
     assert rounds == [1, 2]
     assert [t.name for t in timed] == ["a", "b", "c"]
     assert all(len(t.times_ms) == 2 and min(t.times_ms) >= 0 for t in timed)
+    assert all(len(t.cpu_ms) == 2 and min(t.cpu_ms) >= 0 for t in timed)
