@@ -1,7 +1,8 @@
 """The configuration: strict, frozen, every unit in its key's name.
 
 Read from `/etc/edgefaced/edgefaced.toml` when run as root or by systemd, from the XDG folders
-when run as a person; EDGEFACED_CONFIG, EDGEFACED_STATE_DIR and EDGEFACED_MODELS_DIR move them.
+when run as a person; EDGEFACED_CONFIG, EDGEFACED_STATE_DIR, EDGEFACED_MODELS_DIR and
+EDGEFACED_RUNTIME_DIR move them; a moved state folder holds the control socket as well.
 """
 
 from __future__ import annotations
@@ -213,6 +214,15 @@ class MetricsSection(Section):
         return str(ip_address(value))
 
 
+class ControlSection(Section):
+    """The socket by which `edgefaced status`, `watch` and `enroll --camera` reach the daemon."""
+
+    socket: Path | None = None
+    """Absent: control.sock in the runtime folder."""
+    group_access: Literal["none", "read", "full"] = "read"
+    """What members of the daemon's group may do; root and its own user may do everything."""
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -226,6 +236,7 @@ class Settings(Section):
     policy: PolicySection = PolicySection()
     thermal: ThermalSection = ThermalSection()
     metrics: MetricsSection = MetricsSection()
+    control: ControlSection = ControlSection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +248,14 @@ class Places:
     models_dir: Path
     credentials_dir: Path | None = None
     """Where systemd lays a unit's credentials."""
+    runtime_dirs: tuple[Path, ...] = ()
+    """Where a daemon may be reached; a daemon of our own is in the first one."""
+
+    def control_sockets(self, settings: Settings) -> tuple[Path, ...]:
+        """Where a daemon's socket may be, its own place first."""
+        if settings.control.socket is not None:
+            return (settings.control.socket,)
+        return tuple(folder / "control.sock" for folder in self.runtime_dirs or (self.state_dir,))
 
     @property
     def gallery_file(self) -> Path:
@@ -270,11 +289,23 @@ def places(environment: Mapping[str, str], *, root: bool) -> Places:
         config_dir = str(Path(env("XDG_CONFIG_HOME") or f"{home}/.config") / APP)
         state_dir = str(Path(env("XDG_DATA_HOME") or f"{home}/.local/share") / APP)
     state = first(env("EDGEFACED_STATE_DIR"), systemd_state, state_dir)
+    # A person without a daemon of their own asks the machine's.
+    system = Path(f"/run/{APP}")
+    if moved := env("EDGEFACED_RUNTIME_DIR") or env("EDGEFACED_STATE_DIR"):
+        runtime_dirs: tuple[Path, ...] = (first(moved),)
+    elif unit := (env("RUNTIME_DIRECTORY") or "").split(":")[0]:
+        runtime_dirs = (Path(unit),)
+    elif root:
+        runtime_dirs = (system,)
+    else:
+        session = env("XDG_RUNTIME_DIR")
+        runtime_dirs = (Path(session) / APP if session else state, system)
     return Places(
         config_file=first(env("EDGEFACED_CONFIG"), f"{systemd_config or config_dir}/{APP}.toml"),
         state_dir=state,
         models_dir=first(env("EDGEFACED_MODELS_DIR"), str(state / "models")),
         credentials_dir=Path(credentials) if credentials else None,
+        runtime_dirs=runtime_dirs,
     )
 
 

@@ -10,12 +10,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
 from edgefaced.camera.choose import open_camera
 from edgefaced.config import Places, Settings
+from edgefaced.control.commands import Commands
+from edgefaced.control.hub import EventHub
+from edgefaced.control.peer import rule_of_this_process
+from edgefaced.control.server import ControlServer
 from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.errors import ConfigError, EdgefacedError
@@ -39,6 +43,7 @@ from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.threshold import threshold_for
 from edgefaced.sensors.thermal import ThermalSensor
+from edgefaced.sinks.names import GalleryNames
 from edgefaced.supervisor import Supervisor
 from edgefaced.types import FACE_SIDE_PX, Role
 from edgefaced.vitals import Vitals, vitals_of
@@ -153,7 +158,8 @@ class Daemon:
         """Raises what reading the settings and `parts_of` raise."""
         self._read_settings = read_settings
         self._places = places
-        self._sinks = sinks
+        self._hub = EventHub()
+        self._sinks = {**sinks, "control": lambda: self._hub}
         self._sensor = sensor
         self._supervisor = supervisor
         self._started_ns = time.monotonic_ns()
@@ -161,7 +167,7 @@ class Daemon:
         self._stopping = False
         self._reloading = False
         self.settings = read_settings()
-        self.line = Line(parts_of(self.settings, places, sinks))
+        self.line = Line(parts_of(self.settings, places, self._sinks))
         self.thermostat = self._new_thermostat()
         self.meter = Meter()
 
@@ -200,12 +206,25 @@ class Daemon:
 
     def _open_services(self, services: ExitStack) -> None:
         """A service that cannot be had is said, and nobody is kept from their door for it."""
-        metrics = self.settings.metrics
-        try:
-            if metrics.port is not None:
-                services.enter_context(MetricsServer(self.vitals, metrics.address, metrics.port))
-        except ConfigError as error:
-            self.line.postbox.announce(Trouble("metrics", str(error)))
+        metrics, control = self.settings.metrics, self.settings.control
+        wanted: dict[str, Callable[[], AbstractContextManager[object]]] = {}
+        if metrics.port is not None:
+            port = metrics.port
+            wanted["metrics"] = lambda: MetricsServer(self.vitals, metrics.address, port)
+        wanted["control"] = lambda: ControlServer(
+            self._places.control_sockets(self.settings)[0],
+            Commands(self.vitals, self.reload, self._hub, self._open_names).answer,
+            rule_of_this_process(control.group_access),
+        )
+        for where, service in wanted.items():
+            try:
+                services.enter_context(service())
+            except ConfigError as error:
+                self.line.postbox.announce(Trouble(where, str(error)))
+        services.callback(self._hub.end)
+
+    def _open_names(self) -> GalleryNames:
+        return GalleryNames(self._places.gallery_file, self._places.key_file)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:

@@ -29,6 +29,9 @@
     |- SensorError            11       a sensor cannot be read
     |- ServiceError           12       the system service cannot be set up or taken away
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
+    |  |- NotRunning                   no daemon answers at the control socket
+    |  |- Forbidden                    this user may not ask the daemon for that
+    |  |- ControlBusy                  the daemon serves enough others at the moment (retryable)
 
 The number is the exit code of the command line; subclasses share their parent's.
 """
@@ -236,3 +239,22 @@ class Refused(EdgefacedError):
 
     exit_code = 1
     code = "refused"
+
+
+class NotRunning(Refused):
+    """No daemon answers at the control socket."""
+
+    code = "not-running"
+
+
+class Forbidden(Refused):
+    """This user may not ask the daemon for that."""
+
+    code = "forbidden"
+
+
+class ControlBusy(Refused):
+    """The daemon serves enough others at the moment."""
+
+    code = "busy"
+    retryable = True

@@ -30,6 +30,8 @@ COMMANDS = {
     "evaluate": "edgefaced.cli.evaluate:evaluate",
     "calibrate": "edgefaced.cli.calibrate:calibrate",
     "run": "edgefaced.cli.run:run_command",
+    "status": "edgefaced.cli.status:status",
+    "watch": "edgefaced.cli.watch:watch",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",

@@ -1,0 +1,83 @@
+"""`edgefaced status`: how the running daemon is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import click
+from rich.table import Table
+
+from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.output import json_option, plain, print_json, stdout
+
+
+@click.command()
+@json_option
+@pass_context
+def status(context: CliContext, *, as_json: bool) -> None:
+    """How the running daemon is: camera, pace, what each stage takes, what was lost.
+
+    Exit 0 when it runs, 1 when it does not or does not answer this user.
+    """
+    from edgefaced.control.client import connect
+
+    with connect(context.places.control_sockets(context.settings())) as client:
+        body = client.ask("status")["status"]
+    if as_json:
+        print_json({"status": body})
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for key, said in rows(body):
+        table.add_row(plain(key), plain(said))
+    stdout.print(table)
+
+
+def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The document in words, line by line."""
+    camera, gives, pace, cpu = body["camera"], body["camera"]["gives"], body["pace"], body["cpu"]
+    yield "running", f"{timedelta(seconds=int(body['uptime_seconds']))}, version {body['version']}"
+    yield "pack", f"{body['pack']}, {body['gallery_templates']} templates in the gallery"
+    state = "up" if camera["up"] else "DOWN"
+    restarts = f", opened again {camera['restarts']} times" if camera["restarts"] else ""
+    yield "camera", f"{camera['name']}: {state}{restarts}"
+    if gives is not None:
+        rate = gives["frames_per_second"]
+        promised = "" if rate is None else f" at {rate:g} a second"
+        yield "", f"{gives['width_px']}x{gives['height_px']} {gives['pixel_format']}{promised}"
+        for difference in gives["differences"]:
+            yield "", difference
+    yield (
+        "frames",
+        f"{_number(body['frames_per_second'])} a second, "
+        f"{_number(body['looks_per_second'])} looked at; {_counts(body['frames'])}",
+    )
+    yield "faces", f"{body['faces_in_view']} in view; decided: {_counts(body['decisions'])}"
+    for stage, timing in body["stages"].items():
+        if timing["count"]:
+            yield (
+                stage.replace("_", " "),
+                f"median {timing['median_ms']:.1f} ms, p95 {timing['p95_ms']:.1f} ms, "
+                f"n = {timing['count']}",
+            )
+    if body["bytes_copied_per_frame"] is not None:
+        yield "copied", f"{body['bytes_copied_per_frame']} bytes a frame looked at"
+    heat = body["temperature_fault"] or f"{_number(body['temperature_celsius'])} °C"
+    yield "pace", f"{pace['band']} ({pace['cause']}), {heat}"
+    shares = (("", "share"), (" idle", "idle_share"), (" with a face in view", "active_share"))
+    known = [f"{cpu[key]:.0%}{what}" for what, key in shares if cpu[key] is not None]
+    yield "cpu", ", ".join(known or ["not known yet"]) + " of one core"
+    for name, sink in body["sinks"].items():
+        yield (
+            f"sink {name}",
+            f"{sink['waiting']} waiting, {sink['dropped']} lost, {sink['failures']} refused",
+        )
+
+
+def _number(value: float | None) -> str:
+    return "?" if value is None else f"{value:g}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in counts.items()) or "none"

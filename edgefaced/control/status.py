@@ -1,0 +1,92 @@
+"""The answer to "how are you?": the daemon's vitals as a document. Times in milliseconds."""
+
+from __future__ import annotations
+
+from edgefaced import __version__
+from edgefaced.control.contract import Document
+from edgefaced.pipeline.figures import Timing
+from edgefaced.protocols import CameraDescription
+from edgefaced.vitals import Vitals
+
+
+def status(vitals: Vitals) -> Document:
+    """Plain JSON values; None is "not known (yet)"."""
+    rates, pace = vitals.rates, vitals.pace
+    looked_at = vitals.frames.get("looked_at", 0)
+    return {
+        "version": __version__,
+        "pack": vitals.pack,
+        "uptime_seconds": round(vitals.uptime_seconds, 1),
+        "camera": {
+            "name": vitals.camera_name,
+            "up": vitals.camera_up,
+            "restarts": vitals.camera_restarts,
+            "gives": None if vitals.camera is None else _camera(vitals.camera),
+        },
+        "frames_per_second": _rounded(rates.captured_per_second),
+        "looks_per_second": _rounded(rates.looked_at_per_second),
+        "frames": {str(kind): count for kind, count in vitals.frames.items()},
+        "looks": {str(kind): count for kind, count in vitals.looks.items()},
+        "decisions": {str(kind): count for kind, count in vitals.decisions.items()},
+        "embeddings": vitals.embeddings,
+        "faces_in_view": vitals.faces_in_view,
+        "stages": {stage: _timing(timing) for stage, timing in vitals.stages.items()},
+        "bytes_copied_per_frame": vitals.bytes_copied // looked_at if looked_at else None,
+        "batches_displaced": vitals.batches_displaced,
+        "pace": {
+            "band": pace.band.name,
+            "cause": pace.cause.value,
+            "frame_stride": pace.band.frame_stride,
+            "key_frame_interval": pace.band.key_frame_interval,
+            "resting": pace.band.rest,
+        },
+        "temperature_celsius": vitals.celsius,
+        "temperature_fault": vitals.temperature_fault,
+        "cpu": {
+            "share": _rounded(rates.cpu_share, 3),
+            "idle_share": _share(vitals, "idle"),
+            "active_share": _share(vitals, "active"),
+        },
+        "sinks": {
+            name: {
+                "dropped": sink.dropped,
+                "failures": sink.failures,
+                "waiting": sink.waiting,
+            }
+            for name, sink in vitals.sinks.items()
+        },
+        "gallery_templates": vitals.templates,
+        "oldest_beat_seconds": round(vitals.oldest_beat_seconds, 3),
+    }
+
+
+def _camera(camera: CameraDescription) -> Document:
+    return {
+        "name": camera.name,
+        "device": camera.device,
+        "width_px": camera.width,
+        "height_px": camera.height,
+        "pixel_format": camera.native,
+        "frames_per_second": camera.frames_per_second,
+        "buffers": camera.buffers,
+        "dma": camera.dma,
+        "differences": list(camera.differences()),
+    }
+
+
+def _timing(timing: Timing) -> Document:
+    return {
+        "count": timing.count,
+        "median_ms": None if timing.median is None else round(timing.median * 1000, 2),
+        "p95_ms": None if timing.p95 is None else round(timing.p95 * 1000, 2),
+    }
+
+
+def _share(vitals: Vitals, activity: str) -> float | None:
+    """Of one core, while there was somebody ("active") or nobody ("idle")."""
+    seconds = vitals.seconds[activity]
+    return round(vitals.cpu_seconds[activity] / seconds, 3) if seconds > 0 else None
+
+
+def _rounded(value: float | None, digits: int = 1) -> float | None:
+    return None if value is None else round(value, digits)

@@ -1,0 +1,121 @@
+"""The status document has the shape that it promises, and reads well."""
+
+from __future__ import annotations
+
+from idle_daemon import IdleDaemon
+from pydantic import BaseModel, ConfigDict
+
+from edgefaced.cli.status import rows
+from edgefaced.control.status import status
+from edgefaced.errors import SensorError
+from edgefaced.protocols import CameraDescription, CameraWish
+from edgefaced.types import PixelFormat
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class CameraGives(Shape):
+    name: str
+    device: str
+    width_px: int
+    height_px: int
+    pixel_format: str
+    frames_per_second: float | None
+    buffers: int
+    dma: bool
+    differences: list[str]
+
+
+class CameraState(Shape):
+    name: str
+    up: bool
+    restarts: int
+    gives: CameraGives | None
+
+
+class StageTimes(Shape):
+    count: int
+    median_ms: float | None
+    p95_ms: float | None
+
+
+class PaceNow(Shape):
+    band: str
+    cause: str
+    frame_stride: int
+    key_frame_interval: int
+    resting: bool
+
+
+class Cpu(Shape):
+    share: float | None
+    idle_share: float | None
+    active_share: float | None
+
+
+class Sink(Shape):
+    dropped: int
+    failures: int
+    waiting: int
+
+
+class Status(Shape):
+    version: str
+    pack: str
+    uptime_seconds: float
+    camera: CameraState
+    frames_per_second: float | None
+    looks_per_second: float | None
+    frames: dict[str, int]
+    looks: dict[str, int]
+    decisions: dict[str, int]
+    embeddings: int
+    faces_in_view: int
+    stages: dict[str, StageTimes]
+    bytes_copied_per_frame: int | None
+    batches_displaced: int
+    pace: PaceNow
+    temperature_celsius: float | None
+    temperature_fault: str | None
+    cpu: Cpu
+    sinks: dict[str, Sink]
+    gallery_templates: int
+    oldest_beat_seconds: float
+
+
+DESCRIPTION = CameraDescription(
+    "USB Camera", "/dev/video0", 640, 480, PixelFormat.YUYV, "YUYV", 30.0, 4, True, CameraWish(1280)
+)
+
+
+def test_the_document_has_its_shape() -> None:
+    daemon = IdleDaemon()
+    seen = Status.model_validate(status(daemon.vitals()))
+    assert seen.camera.gives is None
+    assert seen.bytes_copied_per_frame == 12345 // 24
+    assert seen.cpu == Cpu(share=0.25, idle_share=None, active_share=0.25)
+    assert (seen.frames_per_second, seen.decisions) == (30.0, {"known": 2})
+    assert (seen.pace.band, seen.temperature_celsius) == ("cool", 51.5)
+    assert seen.stages["detect"].count == 4
+    daemon.line.capturer.description = DESCRIPTION
+    seen = Status.model_validate(status(daemon.vitals()))
+    assert seen.camera.gives is not None
+    assert seen.camera.gives.differences == ["1280xany asked, 640x480 given"]
+
+
+def test_every_figure_is_said_in_words() -> None:
+    daemon = IdleDaemon()
+    daemon.line.capturer.description = DESCRIPTION
+    said = dict(rows(status(daemon.vitals())))
+    assert "7 templates" in said["pack"]
+    assert said["camera"] == "door: up"
+    assert "30 a second, 24 looked at" in said["frames"]
+    assert "median 6.0 ms" in said["detect"]
+    assert "embed" not in said
+    assert said["pace"] == "cool (start), 51.5 °C"
+    assert said["cpu"] == "25%, 25% with a face in view of one core"
+    assert said["sink mqtt"] == "0 waiting, 0 lost, 0 refused"
+    blind = dict(rows(status(IdleDaemon(SensorError("zone gone")).vitals())))
+    assert blind["pace"] == "warm (unreadable), zone gone"
