@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.config import Places, places
+from edgefaced.gallery.keyfile import CREDENTIAL
 
 UNIT = "edgefaced.service"
 
@@ -55,6 +56,11 @@ class Place:
     @property
     def runtime(self) -> Path:
         return self.at("/run/edgefaced")
+
+    @property
+    def credential(self) -> Path:
+        """The gallery's key where an administrator keeps it as a credential."""
+        return self.at(f"/etc/credstore/{CREDENTIAL}")
 
     @property
     def files(self) -> Places:

@@ -25,7 +25,7 @@ def uninstall_steps(place: Place, *, purge: bool = False) -> list[Step]:
 def kept(place: Place, *, purge: bool = False) -> list[Path]:
     """What of the service lies there afterwards."""
     folders = () if purge else (place.files.state_dir, place.files.config_file.parent)
-    candidates = [*folders, *(() if purge else _own_drop_ins(place))]
+    candidates = [*folders, *(() if purge else _own_drop_ins(place)), place.credential]
     return [path for path in candidates if path.exists()]
 
 

@@ -60,7 +60,7 @@ def unit(executable: Path, user: str) -> str:
 
 def drop_in(reach: Reach) -> str | None:
     """What the unit needs besides, to be reached from there."""
-    return None if reach is Reach.SOCKET else _shipped(f"edgefaced.service.d/{reach}.conf")
+    return None if reach is Reach.SOCKET else _shipped(f"drop-ins/{reach}.conf")
 
 
 def sysusers(user: str, groups: Collection[str]) -> str:

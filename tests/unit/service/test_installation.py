@@ -197,6 +197,14 @@ def test_a_purge_overwrites_the_key_first_and_leaves_nothing(tmp_path: Path) -> 
     assert kept(place, purge=True) == []
 
 
+def test_a_credential_is_the_administrators(tmp_path: Path) -> None:
+    place = installed(tmp_path)
+    place.credential.parent.mkdir(parents=True)
+    place.credential.write_bytes(b"k" * 32)
+    assert place.credential not in removed(uninstall_steps(place, purge=True))
+    assert kept(place, purge=True) == [place.credential]
+
+
 def test_a_second_uninstallation_has_nothing_to_do(tmp_path: Path) -> None:
     assert not any(step.needed for step in uninstall_steps(Place(tmp_path), purge=True))
     assert kept(Place(tmp_path)) == []
