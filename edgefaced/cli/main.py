@@ -7,14 +7,15 @@ import io
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 
 import click
 
 from edgefaced import __version__
 from edgefaced.cli.context import CliContext
-from edgefaced.cli.output import fail, note
+from edgefaced.cli.output import complain, fail, note
 from edgefaced.config import places_of_this_process
-from edgefaced.errors import EdgefacedError, UsageError
+from edgefaced.errors import EdgefacedError, StorageError, UsageError
 
 # name: module with a click command of that name's attribute. Loading one costs tens of
 # milliseconds on a small board, so `edgefaced list` does not pay for onnxruntime.
@@ -73,6 +74,7 @@ def cli(ctx: click.Context, config_file: Path | None) -> None:
 
 def main() -> None:
     """Entry point: every foreseen error is one line (or document) and a documented exit code."""
+    sys.excepthook = confess
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal of another encoding gets "?" for a letter that it lacks, not a traceback.
@@ -80,8 +82,35 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+def confess(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
+    """A fault of edgefaced itself: the trace for its makers, and a code that is not a "no"."""
+    sys.__excepthook__(kind, error, place)
+    if issubclass(kind, Exception):
+        sys.exit(EdgefacedError.exit_code)
+
+
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
+    try:
+        status = obey(arguments)
+        sys.stdout.flush()  # else what cannot be written shows when Python ends, past all care
+    except BrokenPipeError:  # the reader (`| head`) has gone
+        hush()
+        return 141
+    except OSError as error:
+        hush()
+        complain(f"the output cannot be written: {error.strerror}")
+        return StorageError.exit_code
+    return status
+
+
+def hush() -> None:
+    """Lets go of a stdout that takes nothing: its buffer would fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def obey(arguments: list[str]) -> int:
+    """Runs one command line; an OSError that leaves here is stdout's."""
     # After "--" everything is a name or a path, even "--json".
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
@@ -100,8 +129,11 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         note("stopped")
         return 130
-    except BrokenPipeError:
-        # The reader (`| head`) has gone; Python would complain again while flushing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return fail(StorageError(f"{error.filename}: {error.strerror}"), as_json=as_json)
+    except SystemExit as end:
+        # Nobody here raises it; click and rich do, with 1, instead of a broken pipe's error.
+        raise BrokenPipeError from end
     return status if isinstance(status, int) else 0

@@ -48,7 +48,8 @@ class Bars:
 
     def advance(self, what: str, done: int, total: int | None) -> None:
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(plain(what).plain.replace("[", r"\["))
+            name = plain(what).plain.replace("[", r"\[")
+            self._tasks[what] = self._bars.add_task(name, total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)
 
 

@@ -40,3 +40,12 @@ def test_on_a_terminal_a_file_is_a_bar() -> None:
     shown = console.file.getvalue()
     assert "[red]net.onnx" in shown
     assert "half of it" in shown
+
+
+def test_a_bar_begins_with_the_size_of_the_file() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with Progress(console=console, auto_refresh=False) as bars:
+        Bars(bars).advance("unknown", 0, None)
+        assert bars.tasks[0].total is None
+        Bars(bars).advance("net.onnx", 0, 2_000_000)
+        assert bars.tasks[1].total == 2_000_000
