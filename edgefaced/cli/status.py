@@ -63,7 +63,10 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
     if body["bytes_copied_per_frame"] is not None:
         yield "copied", f"{body['bytes_copied_per_frame']} bytes a frame looked at"
-    heat = body["temperature_fault"] or f"{_number(body['temperature_celsius'])} °C"
+    celsius = body["temperature_celsius"]
+    heat = body["temperature_fault"] or (
+        "no temperature is read" if celsius is None else f"{celsius:g} °C"
+    )
     yield "pace", f"{pace['band']} ({pace['cause']}), {heat}"
     shares = (("", "share"), (" idle", "idle_share"), (" with a face in view", "active_share"))
     known = [f"{cpu[key]:.0%}{what}" for what, key in shares if cpu[key] is not None]

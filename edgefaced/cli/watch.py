@@ -24,8 +24,7 @@ def watch(context: CliContext, *, as_json: bool) -> None:
 
     with connect(context.places.control_sockets(context.settings())) as client:
         client.ask("events")
-        if not as_json:
-            note("events of the running daemon; Ctrl-C ends this, not the daemon")
+        note("events of the running daemon; Ctrl-C ends this, not the daemon")
         for event in client.follow():
             if as_json:
                 sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")

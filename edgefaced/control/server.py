@@ -176,7 +176,11 @@ class ControlServer(AbstractContextManager["ControlServer"]):
 
 def _has_gone(connection: socket.socket) -> bool:
     """Whether the other end is closed; what it may have sent stays where it is."""
+    seconds = connection.gettimeout()
+    connection.setblocking(False)  # with a time-out, Python waits in spite of MSG_DONTWAIT
     try:
-        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        return connection.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
+    finally:
+        connection.settimeout(seconds)

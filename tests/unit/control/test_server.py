@@ -18,9 +18,10 @@ from idle_daemon import IdleDaemon
 
 from edgefaced.control.client import connect
 from edgefaced.control.commands import Commands
+from edgefaced.control.contract import Request, parse
 from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import Access, AccessRule, rule_of_this_process
-from edgefaced.control.server import ControlServer, ServerLimits
+from edgefaced.control.server import Answers, ControlServer, ServerLimits
 from edgefaced.errors import ConfigError, ControlBusy, Forbidden, NotRunning, UsageError
 from edgefaced.events import DecisionMade, Event, Trouble
 from edgefaced.sinks.names import GalleryNames
@@ -227,6 +228,30 @@ def test_a_stop_ends_clients_that_wait_listen_and_do_not_read(folder: Path) -> N
             connect([stand.path])
 
 
+def test_a_listener_to_whom_nothing_happens_stays_until_it_goes(folder: Path) -> None:
+    gone = threading.Event()
+
+    def nothing_for_long(request: Request, access: Access) -> Answers:
+        try:
+            yield {"stream": True}
+            for _ in range(5):
+                yield None
+            yield {"type": "at last"}
+            while True:
+                yield None
+        finally:
+            gone.set()
+
+    limits = ServerLimits(send_seconds=0.05)
+    path = folder / "control.sock"
+    with ControlServer(path, nothing_for_long, rule_of_this_process("none"), limits):
+        with connect([path]) as client:
+            client.ask("events")
+            assert next(client.follow()) == {"type": "at last"}
+            assert not gone.is_set()
+        assert gone.wait(60)
+
+
 def test_too_many_clients_are_told_so(folder: Path) -> None:
     with Stand(folder, limits=ServerLimits(clients=2)) as stand, ExitStack() as clients:
         for _ in range(2):
@@ -305,8 +330,6 @@ def test_the_group_may_what_the_configuration_says(folder: Path) -> None:
 def test_whoever_may_only_read_sees_no_name(folder: Path) -> None:
     stand = Stand(folder)
     commands = Commands(stand.daemon.vitals, lambda: None, stand.hub, lambda: Names(folder, folder))
-    from edgefaced.control.contract import parse
-
     answers = commands.answer(parse(ASK.replace(b"status", b"events").strip()), Access.READ)
     next(answers)
     stand.hub.emit(known("ann"))
