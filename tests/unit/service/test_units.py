@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -127,3 +128,12 @@ def test_a_drop_in_opens_no_more_than_is_asked_for() -> None:
 def test_the_sample_is_the_documented_configuration() -> None:
     sample = Path(__file__).resolve().parents[3] / "deploy" / "edgefaced.toml"
     assert units.sample_configuration() == sample.read_text()
+
+
+def test_they_travel_in_the_wheel_to_where_they_are_looked_for() -> None:
+    root = Path(__file__).resolve().parents[3]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    room = Path(units.__file__).parent.relative_to(root)
+    assert included["systemd"] == str(room / "units")
+    assert included["deploy/edgefaced.toml"] == str(room / "edgefaced.toml")
