@@ -41,7 +41,7 @@ def test_a_pack_with_restricted_weights_says_so() -> None:
 
 def test_every_shipped_detector_is_prepared_for_the_usual_sizes() -> None:
     for pack in catalogue().values():
-        assert pack.of_role(Role.DETECTOR).input.sizes == (320, 640)
+        assert pack.of_role(Role.DETECTOR).input.sizes == (160, 320, 640)
 
 
 def test_one_network_is_described_alike_in_every_pack() -> None:
