@@ -53,7 +53,7 @@ def invocations() -> list[str]:
     for line in lines:
         for part in re.split(r"&&|\||;", line.removeprefix("$ ").split(" #")[0]):
             words = part.strip()
-            if re.match(r"(sudo )?(\S*/)?edgefaced\b", words):
+            if re.match(r"(sudo )?(\S*/)?edgefaced( |$)", words):
                 found.append(words)
     return found
 

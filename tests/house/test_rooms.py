@@ -27,6 +27,10 @@ ALLOWED: dict[str, set[str]] = {
     "pictures": VALUES,
     "enrolment": VALUES
     | {"protocols", "config", "core", "gallery", "models", "pictures", "recognition"},
+    "service": VALUES | {"config", "models", "gallery"},
+    "sensors": VALUES,
+    "sinks": VALUES | {"protocols", "events", "gallery"},
+    "pipeline": VALUES | {"protocols", "events", "core", "sensors"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""
