@@ -173,14 +173,17 @@ class Picamera2Camera:
             raise CameraLost(f"{device}: the camera is not there any more", "cable, power?")
 
     def _shut_down(self) -> None:
+        # The library's object has descriptors even when it is closed, so it is let go as well.
+        camera, self._camera = self._camera, None
+        job, self._job = self._job, None
         with ExitStack() as steps:
-            steps.callback(self._camera.close)
-            steps.callback(self._camera.stop)
+            steps.callback(camera.close)
+            steps.callback(camera.stop)
             # An open question would keep the library from stopping when no frame comes any more.
-            self._camera.cancel_all_and_flush()
-            if self._job is not None:
+            camera.cancel_all_and_flush()
+            if job is not None:
                 with suppress(CancelledError, TimeoutError):
-                    self._camera.wait(self._job, timeout=CLOSE_SECONDS / 2).release()
+                    camera.wait(job, timeout=CLOSE_SECONDS / 2).release()
 
 
 def _buffer(request: Any, name: str) -> Any:
