@@ -21,9 +21,10 @@ OURS = "edgefaced"
 class Comparison:
     """One peer beside us on the same frame: how many times longer it takes is `ratio`.
 
-    `cpu_ratio` is the same of processor time, all threads taken together. Ours is everything from the frame to the decision; the peer's is detection, alignment and
-    embedding, which is less. `agreement` is None where the peer did not find the same one face:
-    then it did other work and the ratio says nothing.
+    `cpu_ratio` is the same of processor time, all threads taken together. Ours is everything from
+    the frame to the decision; the peer's is detection, alignment and embedding, which is less.
+    `agreement` is None where the peer did not find the same one face: then it did other work and
+    the ratio says nothing.
     """
 
     name: str

@@ -111,7 +111,7 @@ def _make_ready(
     from edgefaced.cli.models import say_terms, workshop_of
     from edgefaced.cli.transfers import megabytes, transfers
     from edgefaced.demo.install import install, is_installed, missing_bytes
-    from edgefaced.models.pip_config import pip_config_of_this_process
+    from edgefaced.models.fetch.pip_config import pip_config_of_this_process
 
     if is_installed(manifest, album, store):
         say(f"  pack {manifest.name} and the photographs are here: {store.folder}")

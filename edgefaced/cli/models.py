@@ -23,9 +23,9 @@ from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.cli.transfers import transfers
 from edgefaced.models.bring_in import bring_in
 from edgefaced.models.catalogue import catalogue, find_pack
+from edgefaced.models.fetch.pip_config import pip_config_of_this_process
 from edgefaced.models.hand_out import hand_out
 from edgefaced.models.manifest import PackManifest
-from edgefaced.models.pip_config import pip_config_of_this_process
 from edgefaced.models.pull import pull
 from edgefaced.models.removal import remove
 from edgefaced.models.state import installed_packs

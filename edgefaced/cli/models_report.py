@@ -10,6 +10,7 @@ from rich.table import Table
 from edgefaced.cli.output import plain
 from edgefaced.cli.transfers import megabytes
 from edgefaced.models.bring_in import Imported
+from edgefaced.models.fetch.transport import shown
 from edgefaced.models.manifest import HttpsSource, ModelSpec, PackManifest, Source
 from edgefaced.models.preparing import Prepared
 from edgefaced.models.pull import Pulled
@@ -17,7 +18,6 @@ from edgefaced.models.record import PreparedRecord
 from edgefaced.models.runtime import runtime_of_this_process
 from edgefaced.models.state import model_state, pack_state
 from edgefaced.models.store import ModelStore
-from edgefaced.models.transport import shown
 
 
 def pack_body(pack: PackManifest, store: ModelStore) -> dict[str, Any]:

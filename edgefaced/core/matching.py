@@ -51,11 +51,10 @@ def scan_scores(rows: F32, probe: F32) -> F32:
     A product by BLAS would wake threads for a millisecond's work; where the cores are busy, as
     those of a running door are, waiting for them took twenty times as long as the product.
     """
-    scores: F32
-    if hasattr(np, "vecdot"):
-        scores = np.vecdot(rows, probe)
-    else:  # NumPy 1: twice as slow, and as exact
-        scores = np.einsum("ij,j->i", rows, probe)
+    # NumPy 1 has no vecdot; einsum is as exact and half as fast.
+    scores: F32 = (
+        np.vecdot(rows, probe) if hasattr(np, "vecdot") else np.einsum("ij,j->i", rows, probe)
+    )
     return scores
 
 

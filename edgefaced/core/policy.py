@@ -14,7 +14,6 @@ from statistics import fmean, median
 
 from edgefaced.types import Decision, Liveness, Match, Outcome
 
-
 SETTLED = frozenset({Outcome.KNOWN, Outcome.SPOOF})
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from edgefaced.demo.pictures import Album
 from edgefaced.errors import DownloadError
+from edgefaced.models.fetch.pip_config import PipConfig
 from edgefaced.models.manifest import ModelSpec, PackManifest, PictureSpec
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.preparing import Workshop
 from edgefaced.models.progress import Progress
 from edgefaced.models.pull import is_here, pull

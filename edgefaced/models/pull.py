@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.errors import DownloadError, ModelDamaged
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.sources import Means, archive_place, fetch
+from edgefaced.models.fetch.transport import open_transport
 from edgefaced.models.layout import Layout
 from edgefaced.models.lock import exclusive
 from edgefaced.models.manifest import PackManifest, PictureSpec, Pinned
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.preparing import Prepared, Workshop, prepare_pack
 from edgefaced.models.progress import Progress
-from edgefaced.models.sources import Means, archive_place, fetch
 from edgefaced.models.state import mark_installed
 from edgefaced.models.store import ModelStore, read_checked
-from edgefaced.models.transport import open_transport
 
 
 @dataclass(frozen=True, slots=True)

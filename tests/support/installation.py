@@ -8,8 +8,8 @@ from pathlib import Path
 from tiny_pack import TinyPack
 
 from edgefaced.models.catalogue import find_pack
+from edgefaced.models.fetch.pip_config import PipConfig
 from edgefaced.models.manifest import PackManifest
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.prepare import prepare_model
 from edgefaced.models.preparing import Workshop
 from edgefaced.models.pull import Pulled, pull

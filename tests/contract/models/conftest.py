@@ -8,8 +8,8 @@ from contextlib import ExitStack
 import pytest
 from local_server import LocalServer, running
 
-from edgefaced.models.pip_config import PipConfig
-from edgefaced.models.transport import Transport, open_transport
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.transport import Transport, open_transport
 
 
 class Way:

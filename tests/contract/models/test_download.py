@@ -14,9 +14,9 @@ from local_server import LocalServer, Resource
 
 from edgefaced.errors import DownloadError, ModelDamaged, StorageError
 from edgefaced.models.atomic import partial_of
-from edgefaced.models.download import CHUNK_BYTES, Pin, download
+from edgefaced.models.fetch.download import CHUNK_BYTES, Pin, download
+from edgefaced.models.fetch.transport import Transport
 from edgefaced.models.progress import Silent
-from edgefaced.models.transport import Transport
 
 CONTENT = random.Random(1).randbytes(3 * CHUNK_BYTES + 17)
 OTHER = random.Random(2).randbytes(len(CONTENT))

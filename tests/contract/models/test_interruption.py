@@ -18,8 +18,8 @@ from local_server import LocalServer, Resource
 from tiny_pack import TinyPack
 
 from edgefaced.models.catalogue import find_pack
+from edgefaced.models.fetch.pip_config import PipConfig
 from edgefaced.models.manifest import PackManifest
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.pull import Pulled, pull
 from edgefaced.models.state import PackState, pack_state
 from edgefaced.models.verification import verify

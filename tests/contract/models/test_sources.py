@@ -14,11 +14,11 @@ from archives import tarred, zipped
 from local_server import LocalServer, Resource
 
 from edgefaced.errors import DownloadError
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.sources import Means, fetch
+from edgefaced.models.fetch.transport import Transport
 from edgefaced.models.manifest import HttpsSource, PictureSpec, PypiSource, Source
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.progress import Silent
-from edgefaced.models.sources import Means, fetch
-from edgefaced.models.transport import Transport
 
 CONTENT = random.Random(3).randbytes(200_000)
 OTHER = random.Random(4).randbytes(len(CONTENT))

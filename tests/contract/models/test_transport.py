@@ -17,11 +17,11 @@ from cryptography.x509.oid import NameOID
 from local_server import LocalServer, Resource, running
 
 from edgefaced.errors import DownloadError
-from edgefaced.models.download import Pin, download
-from edgefaced.models.index import Index, look
-from edgefaced.models.pip_config import PipConfig
+from edgefaced.models.fetch.download import Pin, download
+from edgefaced.models.fetch.index import Index, look
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.transport import Transport
 from edgefaced.models.progress import Silent
-from edgefaced.models.transport import Transport
 
 CONTENT = b"weights"
 Open = Callable[[PipConfig], Transport]

@@ -13,7 +13,7 @@ from edgefaced.demo.install import install, is_installed, missing_bytes, with_al
 from edgefaced.demo.pictures import Portrait, read_album
 from edgefaced.errors import DownloadError
 from edgefaced.models.catalogue import find_pack
-from edgefaced.models.pip_config import PipConfig
+from edgefaced.models.fetch.pip_config import PipConfig
 
 NOWHERE = PipConfig(no_index=True, retries=0)
 

@@ -17,7 +17,7 @@ from edgefaced.errors import ModelDamaged
 from edgefaced.models import archive
 from edgefaced.models.archive import LARGEST_HEADER_BYTES, is_archive, members
 from edgefaced.models.catalogue import find_pack
-from edgefaced.models.sources import keep_if_pinned
+from edgefaced.models.fetch.sources import keep_if_pinned
 
 FILES = {"pack/a.onnx": b"a" * 700_000, "pack/sub/b.txt": b"", "c": b"last"}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-from edgefaced.models.index import Index, Links, places
-from edgefaced.models.pip_config import (
+from edgefaced.models.fetch.index import Index, Links, places
+from edgefaced.models.fetch.pip_config import (
     PipConfig,
     from_environment,
     from_listing,

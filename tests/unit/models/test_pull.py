@@ -13,8 +13,8 @@ from installation import Installation
 from tiny_pack import TinyPack, digest
 
 from edgefaced.errors import DownloadError, ModelContractError, StorageError
+from edgefaced.models.fetch.pip_config import PipConfig
 from edgefaced.models.manifest import PackManifest, parse_manifest
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.pull import pull
 from edgefaced.models.runtime import Runtime
 from edgefaced.models.state import PackState, pack_state

@@ -29,5 +29,5 @@ def test_packs_of_real_networks_are_imported_from_a_folder(
         assert pack_state(pack, here.store) is PackState.INSTALLED
         assert verify(pack, here.store).faults == ()
         proofs = [v.proof for p in by_name[name].prepared for v in p.record.variants]
-        assert len(proofs) == 3
+        assert len(proofs) == 4, "three sizes of the detector, one of the embedder"
         assert all(proof.lowest_cosine >= 0.9999 for proof in proofs)

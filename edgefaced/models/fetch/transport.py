@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from edgefaced.errors import DependencyMissing, DownloadError
-from edgefaced.models.adapters import decided, index_login, system_trust
-from edgefaced.models.pip_config import PipConfig
+from edgefaced.models.fetch.adapters import decided, index_login, system_trust
+from edgefaced.models.fetch.pip_config import PipConfig
 
 if TYPE_CHECKING:
     import requests

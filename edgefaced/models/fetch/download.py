@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from edgefaced.errors import DownloadError, ModelDamaged, StorageError
 from edgefaced.models.atomic import make_folder, partial_of, publish, storage_errors
+from edgefaced.models.fetch.transport import PassingFault, Transport, shown, translated
 from edgefaced.models.progress import Progress
-from edgefaced.models.transport import PassingFault, Transport, shown, translated
 
 if TYPE_CHECKING:
     import requests

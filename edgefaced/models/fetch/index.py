@@ -12,8 +12,8 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from edgefaced.errors import DependencyMissing, DownloadError
-from edgefaced.models.pip_config import PipConfig
-from edgefaced.models.transport import Transport, shown, translated
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.transport import Transport, shown, translated
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 from edgefaced.errors import DownloadError, ModelDamaged
 from edgefaced.models.archive import members
 from edgefaced.models.atomic import published
-from edgefaced.models.download import Pin, download, hash_file
-from edgefaced.models.index import look, places
+from edgefaced.models.fetch.download import Pin, download, hash_file
+from edgefaced.models.fetch.index import look, places
+from edgefaced.models.fetch.pip_config import PipConfig
+from edgefaced.models.fetch.transport import Transport, shown
 from edgefaced.models.manifest import HttpsSource, Pinned, PypiSource, Source
-from edgefaced.models.pip_config import PipConfig
 from edgefaced.models.progress import Progress
-from edgefaced.models.transport import Transport, shown
 
 
 @dataclass(frozen=True, slots=True)
