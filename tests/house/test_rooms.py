@@ -45,6 +45,7 @@ OPTIONAL = {
     "insightface",
     "rknnlite",
     "picamera2",
+    "libcamera",
     "systemd",
     "prometheus_client",
 }
