@@ -17,6 +17,7 @@ from types import FrameType
 from edgefaced.camera.choose import open_camera
 from edgefaced.config import Places, Settings
 from edgefaced.control.commands import Commands
+from edgefaced.control.contract import EnrolRequest
 from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import rule_of_this_process
 from edgefaced.control.server import ControlServer
@@ -26,24 +27,26 @@ from edgefaced.errors import ConfigError, EdgefacedError
 from edgefaced.events import Trouble
 from edgefaced.gallery.index import open_index
 from edgefaced.gallery.store import Gallery
-from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.threads import usable_cores
 from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
-from edgefaced.models.manifest import ModelSpec, PackManifest
+from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
+from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import EventSink
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
+from edgefaced.recognition.network import opened_network
 from edgefaced.recognition.threshold import threshold_for
 from edgefaced.sensors.thermal import ThermalSensor
 from edgefaced.sinks.names import GalleryNames
+from edgefaced.sitting import Sitting, sitting_of
 from edgefaced.supervisor import Supervisor
 from edgefaced.types import FACE_SIDE_PX, Role
 from edgefaced.vitals import Vitals, vitals_of
@@ -63,7 +66,10 @@ class Ending:
 
 
 def parts_of(
-    settings: Settings, places: Places, sinks: dict[str, Callable[[], EventSink]]
+    settings: Settings,
+    places: Places,
+    sinks: dict[str, Callable[[], EventSink]],
+    tap: FaceTap,
 ) -> Parts:
     """Everything a line needs, by the settings; only the manifest is read here.
 
@@ -79,10 +85,10 @@ def parts_of(
     @contextmanager
     def open_watcher() -> Iterator[Watcher]:
         with (
-            _network(
+            opened_network(
                 store, manifest.of_role(Role.DETECTOR), whole_size(settings), threads
             ) as whole,
-            _network(
+            opened_network(
                 store, manifest.of_role(Role.DETECTOR), close_size(manifest), threads
             ) as close,
         ):
@@ -95,7 +101,7 @@ def parts_of(
     @contextmanager
     def open_knowledge() -> Iterator[Knowledge]:
         with (
-            _network(store, embedder, FACE_SIDE_PX, threads) as network,
+            opened_network(store, embedder, FACE_SIDE_PX, threads) as network,
             Gallery.open(places.gallery_file, places.key_file, create=True) as gallery,
         ):
             mind = NetworkEmbedder(network, embedder)
@@ -121,6 +127,7 @@ def parts_of(
         policy=DecisionPolicy(settings.policy.limits(settings.recognition.minimum_margin)),
         replay=camera.kind == "replay",
         lossless=camera.kind == "replay" and camera.replay_pace == "fast",
+        tap=tap,
     )
 
 
@@ -132,16 +139,6 @@ def whole_size(settings: Settings) -> int:
 def close_size(manifest: PackManifest) -> int:
     """Side of the detector's input for close looks: the smallest that the pack prepares."""
     return min(manifest.of_role(Role.DETECTOR).input.sizes or (whole_size(Settings()),))
-
-
-@contextmanager
-def _network(store: ModelStore, spec: ModelSpec, size: int, threads: int) -> Iterator[OnnxBackend]:
-    file = store.prepared(spec, size)
-    backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
-    try:
-        yield backend
-    finally:
-        backend.close()
 
 
 class Daemon:
@@ -158,7 +155,7 @@ class Daemon:
         """Raises what reading the settings and `parts_of` raise."""
         self._read_settings = read_settings
         self._places = places
-        self._hub = EventHub()
+        self._hub, self._tap = EventHub(), FaceTap()
         self._sinks = {**sinks, "control": lambda: self._hub}
         self._sensor = sensor
         self._supervisor = supervisor
@@ -167,7 +164,7 @@ class Daemon:
         self._stopping = False
         self._reloading = False
         self.settings = read_settings()
-        self.line = Line(parts_of(self.settings, places, self._sinks))
+        self.line = self._new_line(self.settings)
         self.thermostat = self._new_thermostat()
         self.meter = Meter()
 
@@ -213,7 +210,7 @@ class Daemon:
             wanted["metrics"] = lambda: MetricsServer(self.vitals, metrics.address, port)
         wanted["control"] = lambda: ControlServer(
             self._places.control_sockets(self.settings)[0],
-            Commands(self.vitals, self.reload, self._hub, self._open_names).answer,
+            Commands(self.vitals, self.reload, self._hub, self._open_names, self._sitting).answer,
             rule_of_this_process(control.group_access),
         )
         for where, service in wanted.items():
@@ -222,6 +219,16 @@ class Daemon:
             except ConfigError as error:
                 self.line.postbox.announce(Trouble(where, str(error)))
         services.callback(self._hub.end)
+
+    def _sitting(self, request: EnrolRequest) -> Sitting:
+        return sitting_of(
+            self.settings,
+            self._places,
+            self._tap,
+            lambda: hindrance(self.line),
+            extend=request.add,
+            allow_duplicate=request.allow_duplicate,
+        )
 
     def _open_names(self) -> GalleryNames:
         return GalleryNames(self._places.gallery_file, self._places.key_file)
@@ -266,7 +273,7 @@ class Daemon:
         try:
             settings = self._read_settings()
             changed = settings != self.settings
-            line = Line(parts_of(settings, self._places, self._sinks)) if changed else None
+            line = self._new_line(settings) if changed else None
         except EdgefacedError as error:
             self.line.postbox.announce(Trouble("configuration", f"not taken: {error}"))
             self._supervisor.ready()
@@ -280,6 +287,9 @@ class Daemon:
             self.thermostat = self._new_thermostat()
             self.line.start()
         self._supervisor.ready()
+
+    def _new_line(self, settings: Settings) -> Line:
+        return Line(parts_of(settings, self._places, self._sinks, self._tap))
 
     def _new_thermostat(self) -> Thermostat:
         section = self.settings.thermal
@@ -302,6 +312,13 @@ class Daemon:
         elif stragglers:
             code = EdgefacedError.exit_code
         return Ending(code, failures, stragglers)
+
+
+def hindrance(line: Line) -> str:
+    """Why nobody can be seen at the moment, whatever they do; empty where there is no reason."""
+    if not line.figures.camera_up:
+        return "the camera gives no pictures"
+    return "the board is too hot and rests" if line.pace.current.band.rest else ""
 
 
 def status_line(line: Line) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.engine import engine_options, open_engine
 from edgefaced.cli.output import fail, json_option, note, plain, print_json, stdout
-from edgefaced.cli.people import person_body
 from edgefaced.cli.progress import with_bar
+from edgefaced.enrolment.report import report_body
 from edgefaced.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     "pictures",
     metavar="PICTURE|FOLDER...",
     nargs=-1,
-    required=True,
     type=click.Path(path_type=Path),
+)
+@click.option("--camera", is_flag=True, help="From the camera, with guidance, not from pictures.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 300),
+    default=20.0,
+    show_default=True,
+    help="How long --camera takes at most.",
 )
 @click.option("--add", is_flag=True, help="Add to a person who is enrolled.")
 @click.option("--largest", is_flag=True, help="Of several faces, take the largest.")
@@ -47,6 +54,8 @@ def enroll(
     name: str,
     pictures: tuple[Path, ...],
     *,
+    camera: bool,
+    seconds: float,
     add: bool,
     largest: bool,
     face: int | None,
@@ -57,12 +66,31 @@ def enroll(
     detector_size: int | None,
     as_json: bool,
 ) -> int:
-    """Enrol NAME from pictures; say of each why it was kept or not.
+    """Enrol NAME from pictures, or with --camera from the camera; say why each was kept or not.
 
     Exit 0 when some were kept, 1 when none was good enough, 4 when none could be read.
     """
     if largest and face is not None:
         raise UsageError("--largest and --face exclude each other")
+    if camera:
+        if pictures or largest or face is not None or pack or detector_size or keep_pictures:
+            raise UsageError(
+                "--camera takes no pictures and no option about pictures or models",
+                "the configuration says which model, and whether pictures are kept",
+            )
+        from edgefaced.cli.enroll_camera import enroll_from_camera
+
+        return enroll_from_camera(
+            context,
+            name,
+            seconds=seconds,
+            consent=consent,
+            add=add,
+            allow_duplicate=allow_duplicate,
+            as_json=as_json,
+        )
+    if not pictures:
+        raise UsageError("no picture was given", "name pictures or a folder, or take --camera")
 
     from edgefaced.enrolment.enrol import EnrolmentPolicy, enrol
     from edgefaced.enrolment.examine import FaceRule
@@ -97,7 +125,7 @@ def enroll(
 
 
 def _say(report: EnrolmentReport, *, as_json: bool) -> int:
-    body = _body(report)
+    body = report_body(report)
     if not as_json:
         for picture in report.pictures:
             stdout.print(plain(_line(picture)))
@@ -126,23 +154,3 @@ def _say(report: EnrolmentReport, *, as_json: bool) -> int:
 def _line(picture: PictureReport) -> str:
     said = "kept" if picture.kept else picture.gate
     return f"{picture.path}: {said}" + (f" ({picture.detail})" if picture.detail else "")
-
-
-def _body(report: EnrolmentReport) -> dict[str, Any]:
-    return {
-        "name": report.name,
-        "person": None if report.person is None else person_body(report.person),
-        "kept": report.kept,
-        "threshold": report.threshold,
-        "lowest_without_itself": report.lowest_without_itself,
-        "pictures": [
-            {
-                "path": str(picture.path),
-                "kept": picture.kept,
-                "gate": picture.gate or None,
-                "detail": picture.detail,
-                "score": picture.score,
-            }
-            for picture in report.pictures
-        ],
-    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-from typing import Any
 
 import click
 from rich.table import Table
@@ -12,7 +11,8 @@ from rich.table import Table
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.errors import GalleryBusy, GalleryDamaged, GalleryMissing, Refused, UsageError
-from edgefaced.gallery.records import Person, Removal
+from edgefaced.gallery.document import person_body
+from edgefaced.gallery.records import Removal
 from edgefaced.gallery.store import Gallery
 
 NOBODY = "nobody is enrolled; `edgefaced enroll NAME PICTURES` is the start"
@@ -178,21 +178,6 @@ def not_enrolled(gallery: Gallery, name: str) -> Refused:
         else "`edgefaced list` shows who"
     )
     return Refused(f"{name} is not enrolled", hint)
-
-
-def person_body(person: Person) -> dict[str, Any]:
-    """A person as JSON; times are UTC."""
-    consent = person.consent
-    return {
-        "id": person.id,
-        "name": person.name,
-        "templates": person.templates,
-        "model_ids": list(person.model_ids),
-        "enrolled_at": person.enrolled_at.isoformat(),
-        "consent": None
-        if consent is None
-        else {"note": consent.note, "at": consent.at.isoformat()},
-    }
 
 
 def _id_of(gallery: Gallery, name: str) -> str:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import closing
+from itertools import chain
 
 from edgefaced.control.contract import (
     Document,
+    EnrolRequest,
     EventsRequest,
     ReloadRequest,
     Request,
     StatusRequest,
     answer,
+    refusal,
 )
 from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import Access
 from edgefaced.control.server import Answers
 from edgefaced.control.status import status
-from edgefaced.errors import Forbidden
+from edgefaced.enrolment.report import EnrolmentReport, report_body
+from edgefaced.errors import ControlBusy, Forbidden
 from edgefaced.events import Event
 from edgefaced.pipeline.handoff import Closed
 from edgefaced.sinks.names import GalleryNames
 from edgefaced.sinks.shape import document, person_of
+from edgefaced.sitting import Guidance, Sitting
 from edgefaced.vitals import Vitals
 
 TAKE_SECONDS = 1.0
@@ -37,12 +43,15 @@ class Commands:
         reload: Callable[[], None],
         hub: EventHub,
         open_names: Callable[[], GalleryNames],
+        sitting: Callable[[EnrolRequest], Sitting],
     ) -> None:
         """`open_names` gives whoever may know names a look-up of its own."""
         self._vitals = vitals
         self._reload = reload
         self._hub = hub
         self._open_names = open_names
+        self._sitting = sitting
+        self._chair = threading.Lock()
 
     def answer(self, request: Request, access: Access) -> Answers:
         """Raises Forbidden for what the client may not."""
@@ -55,6 +64,24 @@ class Commands:
                 _require_full(access, request.command)
                 self._reload()
                 yield answer({})
+            case EnrolRequest():
+                _require_full(access, request.command)
+                yield from self._enrol(request)
+
+    def _enrol(self, request: EnrolRequest) -> Answers:
+        if not self._chair.acquire(blocking=False):
+            raise ControlBusy("somebody else is being enrolled", "wait until that is over")
+        try:
+            sitting = self._sitting(request)
+            held = sitting.hold(request.name, seconds=request.seconds, consent=request.consent)
+            with closing(held) as steps:
+                # The first step checks the name; whoever is refused has no stream.
+                first = next(steps)
+                yield answer({"stream": True})
+                for step in chain((first,), steps):
+                    yield None if step is None else step_document(step)
+        finally:
+            self._chair.release()
 
     def _events(self, *, named: bool) -> Answers:
         told = 0
@@ -69,6 +96,20 @@ class Commands:
                     lost, told = events.dropped - told, events.dropped
                     yield {"type": "lost", "events": lost}
                 yield None if event is None else _document(event, names if named else None)
+
+
+def step_document(step: Guidance | EnrolmentReport) -> Document:
+    """A step of a sitting: guidance, and last a report with "ok"."""
+    if isinstance(step, Guidance):
+        return {
+            "type": "guidance",
+            "advice": step.advice.value,
+            "words": step.words,
+            "taken": [pose.value for pose in step.taken],
+            "missing": [pose.value for pose in step.missing],
+        }
+    body = {"type": "report", **report_body(step)}
+    return answer(body) if step.refusal is None else refusal(step.refusal, body)
 
 
 def _document(event: Event, names: GalleryNames | None) -> Document:

@@ -44,7 +44,18 @@ class ReloadRequest(_Request):
     command: Literal["reload"]
 
 
-Request = StatusRequest | EventsRequest | ReloadRequest
+class EnrolRequest(_Request):
+    """Enrol who stands before the camera: a stream of guidance, and last a report."""
+
+    command: Literal["enrol"]
+    name: str
+    seconds: Annotated[float, Field(ge=1, le=300)] = 20.0
+    consent: str | None = None
+    add: bool = False
+    allow_duplicate: bool = False
+
+
+Request = StatusRequest | EventsRequest | ReloadRequest | EnrolRequest
 
 _REQUESTS: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="command")])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,39 +53,67 @@ def enrol(
 ) -> EnrolmentReport:
     """Enrols a person, or with `policy.extend` adds to one; nothing is stored unless one is kept.
 
-    What pictures lack is in the report. Raises Refused for a name that is in use (or, to extend,
-    is not), UsageError for what is no name or note, ModelMismatch for a gallery of another model.
+    What pictures lack is in the report. Raises what Enrolment raises.
     """
-    name = checked_name(name)
-    own = gallery.find(name)
-    if own is None and policy.extend:
-        raise Refused(f"{name} is not enrolled", "leave --add out to enrol a new person")
-    if own is not None and own.templates and not policy.extend:
-        raise Refused(f"{name} is already enrolled", "--add adds pictures, `remove` starts anew")
     model_id = finder.recogniser.model_id
-    policy.threshold(1)  # without one there is no enrolment, and no reason to look at pictures
-    with closing(open_index(gallery, model_id, "exact")) as index:
+    with Enrolment(name, gallery=gallery, model_id=model_id, policy=policy) as enrolment:
         examined = [examine(p, finder, policy.limits, policy.faces) for p in pictures]
-        enrolled = _vectors_of(gallery, own, model_id, examined)
+        return enrolment.complete(examined, consent)
+
+
+class Enrolment(AbstractContextManager["Enrolment"]):
+    """One enrolment, from the check of the name to the proof that the person is found."""
+
+    def __init__(
+        self, name: str, *, gallery: Gallery, model_id: str, policy: EnrolmentPolicy
+    ) -> None:
+        """Raises Refused for a name that is in use (or, to extend, is not), UsageError for what is
+        no name, ConfigError where there is no threshold, ModelMismatch for a gallery of another
+        model: all before anybody looks at pictures.
+        """
+        self._name = checked_name(name)
+        self._own = gallery.find(self._name)
+        if self._own is None and policy.extend:
+            raise Refused(f"{name} is not enrolled", "leave --add out to enrol a new person")
+        if self._own is not None and self._own.templates and not policy.extend:
+            raise Refused(
+                f"{name} is already enrolled", "--add adds pictures, `remove` starts anew"
+            )
+        policy.threshold(1)
+        self._gallery = gallery
+        self._model_id = model_id
+        self._policy = policy
+        self._index = open_index(gallery, model_id, "exact")
+
+    def complete(
+        self, examined: Sequence[Sample | Rejected], consent: str | None = None
+    ) -> EnrolmentReport:
+        """Stores what is worth it and proves it. Raises UsageError for what is no note."""
+        own, gallery, index, policy = self._own, self._gallery, self._index, self._policy
+        index.refresh()  # others may have been enrolled while pictures were taken
+        enrolled = _vectors_of(gallery, own, self._model_id, examined)
         reports, refusal = _judge(examined, enrolled, own, gallery, index, policy)
         kept = [s for s, r in zip(examined, reports, strict=True) if r.kept]
         samples = [s for s in kept if isinstance(s, Sample)]
         threshold = policy.threshold(index.size + len(samples))
         if not samples or refusal is not None:
-            refusal = refusal or nothing_kept(name, reports)
-            return EnrolmentReport(name, tuple(reports), threshold, refusal=refusal)
+            refusal = refusal or nothing_kept(self._name, reports)
+            return EnrolmentReport(self._name, tuple(reports), threshold, refusal=refusal)
         templates = [_template(sample, keep_picture=policy.keep_pictures) for sample in samples]
-        person = gallery.enrol(name, templates, consent=consent, extend=own is not None)
+        person = gallery.enrol(self._name, templates, consent=consent, extend=own is not None)
         index.refresh()
         _prove(person, samples, index, gallery, threshold, policy, new=own is None)
-    everything = np.vstack([enrolled, *(s.embedding.vector[None] for s in samples)])
-    return EnrolmentReport(
-        name,
-        tuple(reports),
-        threshold,
-        person=person,
-        lowest_without_itself=lowest_without_itself(everything),
-    )
+        everything = np.vstack([enrolled, *(s.embedding.vector[None] for s in samples)])
+        return EnrolmentReport(
+            self._name,
+            tuple(reports),
+            threshold,
+            person=person,
+            lowest_without_itself=lowest_without_itself(everything),
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._index.close()
 
 
 def _vectors_of(

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from edgefaced.errors import DependencyMissing, EdgefacedError, PictureError, Refused
+from edgefaced.gallery.document import person_body
 from edgefaced.gallery.records import Person
 
 
@@ -66,3 +68,24 @@ def nothing_kept(name: str, pictures: Sequence[PictureReport]) -> EdgefacedError
     gates = Counter(picture.gate for picture in pictures)
     said = ", ".join(f"{gate} {count}" for gate, count in gates.most_common())
     return Refused(f"{name} was not enrolled, no picture could be kept: {said}")
+
+
+def report_body(report: EnrolmentReport) -> dict[str, Any]:
+    """Plain JSON values."""
+    return {
+        "name": report.name,
+        "person": None if report.person is None else person_body(report.person),
+        "kept": report.kept,
+        "threshold": report.threshold,
+        "lowest_without_itself": report.lowest_without_itself,
+        "pictures": [
+            {
+                "path": str(picture.path),
+                "kept": picture.kept,
+                "gate": picture.gate or None,
+                "detail": picture.detail,
+                "score": picture.score,
+            }
+            for picture in report.pictures
+        ],
+    }

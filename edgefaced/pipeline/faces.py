@@ -12,9 +12,10 @@ from edgefaced.types import F32, AlignedFace, Box, FaceDetection, Frame, Quality
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenFace:
-    """One face of one frame, upright and measured."""
+    """One face of one frame, upright and measured; `detection` is in full-resolution pixels."""
 
     track: Track
+    detection: FaceDetection
     aligned: AlignedFace
     quality: Quality
 

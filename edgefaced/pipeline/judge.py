@@ -16,6 +16,7 @@ from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.faces import FaceBatch, SeenFace
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.handoff import Closed, LatestSlot
+from edgefaced.pipeline.tap import FaceTap
 from edgefaced.protocols import Embedder, LiveGalleryIndex
 from edgefaced.types import Liveness, Match
 
@@ -41,6 +42,7 @@ class Judge:
         announce: Callable[[Happening], None],
         open_knowledge: Callable[[], AbstractContextManager[Knowledge]],
         *,
+        tap: FaceTap,
         policy: DecisionPolicy,
         limits: QualityLimits,
         figures: Figures,
@@ -49,6 +51,7 @@ class Judge:
         self._batches = batches
         self._announce = announce
         self._open_knowledge = open_knowledge
+        self._tap = tap
         self._policy = policy
         self._limits = limits
         self._figures = figures
@@ -67,6 +70,7 @@ class Judge:
                     return
                 self._catch_up(knowledge)
                 if batch is not None:
+                    self._tap.show(batch)
                     for happening in self._judge(knowledge, batch):
                         self._announce(happening)
 

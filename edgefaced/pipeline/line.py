@@ -23,6 +23,7 @@ from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.judge import Judge, Knowledge
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
+from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Camera, EventSink, FrameLease
 from edgefaced.types import ColourOrder
@@ -44,6 +45,7 @@ class Parts:
     replay: bool = False
     """A replay may repeat pictures; with `lossless` no frame of it is passed over."""
     lossless: bool = False
+    tap: FaceTap = field(default_factory=FaceTap)
 
 
 class Line:
@@ -81,6 +83,7 @@ class Line:
             batches,
             self.postbox.announce,
             parts.open_knowledge,
+            tap=parts.tap,
             policy=parts.policy,
             limits=parts.limits,
             figures=self.figures,

@@ -113,7 +113,7 @@ class Perceiver:
             frame_width=full.width,
             frame_height=full.height,
         )
-        return SeenFace(track, AlignedFace(pixels, self._order), quality)
+        return SeenFace(track, detection, AlignedFace(pixels, self._order), quality)
 
     def _hand_over(self, batch: FaceBatch) -> None:
         displaced = self._batches.put(batch)

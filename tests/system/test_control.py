@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from stand_in_pack import PACK
 
-ANN = "Jennifer_Capriati"
+ANN, STRANGER = "Jennifer_Capriati", "Pete_Sampras"
 
 
 class House:
@@ -175,3 +175,56 @@ def test_a_second_daemon_leaves_the_first_ones_socket_and_port(
     troubles = {e["where"] for e in map(json.loads, said.splitlines()) if e["type"] == "trouble"}
     assert troubles == {"control", "metrics"}
     assert asked(house)["camera"]["up"] is True
+
+
+@pytest.fixture
+def strangers_config(house: House, shared_data: Path) -> Path:
+    """The same house, but somebody who is not enrolled stands before the camera."""
+    target = house.folder / "unknown"
+    target.mkdir(exist_ok=True)
+    for picture in sorted((shared_data / "lfw" / "images" / STRANGER).glob("*.jpg"))[:4]:
+        shutil.copy(picture, target)
+    config = house.folder / "stranger.toml"
+    text = house.config.read_text().replace(str(house.folder / "known"), str(target))
+    config.write_text(text + "[quality]\nminimum_sharpness = 0.0\n")
+    return config
+
+
+def test_somebody_is_enrolled_from_the_camera_without_a_daemon(
+    house: House, strangers_config: Path
+) -> None:
+    words = ("--config", str(strangers_config), "enroll", "Pete", "--camera", "--seconds", "5")
+    code, said, complained = house.run(*words, "--consent", "yes", "--json")
+    assert code == 0, complained
+    body = json.loads(said)
+    assert body["kept"] == body["person"]["templates"] >= 1
+    assert body["person"]["consent"]["note"] == "yes"
+    assert "pictures: " in complained, "guidance goes to stderr"
+    code, _, complained = house.run(*words)
+    assert (code, "already enrolled" in complained) == (1, True)
+    assert house.run("remove", "Pete", "--yes")[0] == 0
+
+
+def test_somebody_is_enrolled_by_the_running_daemon_and_known_at_once(
+    house: House, strangers_config: Path
+) -> None:
+    with house.start("--config", str(strangers_config), "run", "--json") as process:
+        assert process.stdout is not None
+        events = map(json.loads, process.stdout)
+        assert next(e for e in events if e["type"] == "face")["outcome"] == "unknown"
+        code, said, complained = house.run("enroll", "Pete", "--camera", "--seconds", "5")
+        assert code == 0, complained
+        assert "Pete is enrolled" in said
+        assert next(e for e in events if e.get("outcome") == "known")["name"] == "Pete"
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert house.run("remove", "Pete", "--yes")[0] == 0
+
+
+def test_a_face_that_is_enrolled_gets_no_second_name(
+    house: House, daemon: subprocess.Popen[str]
+) -> None:
+    code, _, complained = house.run("enroll", "Eve", "--camera", "--seconds", "2")
+    assert code == 1
+    assert f"enrolled as {ANN}" in complained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 from idle_daemon import IdleDaemon
+from painted_faces import RED
+from sitters import POSES, batch, seen, sitting
 
 from edgefaced.control.client import connect
 from edgefaced.control.commands import Commands
@@ -22,8 +25,16 @@ from edgefaced.control.contract import Request, parse
 from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import Access, AccessRule, rule_of_this_process
 from edgefaced.control.server import Answers, ControlServer, ServerLimits
-from edgefaced.errors import ConfigError, ControlBusy, Forbidden, NotRunning, UsageError
+from edgefaced.errors import (
+    ConfigError,
+    ControlBusy,
+    Forbidden,
+    NotRunning,
+    Refused,
+    UsageError,
+)
 from edgefaced.events import DecisionMade, Event, Trouble
+from edgefaced.pipeline.tap import FaceTap
 from edgefaced.sinks.names import GalleryNames
 from edgefaced.types import Decision, Liveness, Outcome
 
@@ -54,11 +65,16 @@ class Stand:
         self.daemon = IdleDaemon()
         self.hub = EventHub(capacity=20)
         self.reloads = threading.Semaphore(0)
-        commands = Commands(
-            self.daemon.vitals, self.reloads.release, self.hub, lambda: Names(folder, folder)
+        self.tap = FaceTap()
+        self.commands = Commands(
+            self.daemon.vitals,
+            self.reloads.release,
+            self.hub,
+            lambda: Names(folder, folder),
+            lambda request: sitting(folder, self.tap, extend=request.add),
         )
         self.server = ControlServer(
-            self.path, commands.answer, rule or rule_of_this_process("read"), limits
+            self.path, self.commands.answer, rule or rule_of_this_process("read"), limits
         )
 
     def __enter__(self) -> Stand:
@@ -252,6 +268,50 @@ def test_a_listener_to_whom_nothing_happens_stays_until_it_goes(folder: Path) ->
         assert gone.wait(60)
 
 
+def test_a_person_is_enrolled_through_the_socket_one_at_a_time(folder: Path) -> None:
+    with Stand(folder) as stand, connect([stand.path]) as client, connect([stand.path]) as other:
+        client.ask("enrol", name="Ann", consent="said yes", seconds=300)
+        with pytest.raises(ControlBusy, match="somebody else"):
+            other.ask("enrol", name="Bob")
+        stop = threading.Event()
+
+        def sit() -> None:
+            for number, quality in itertools.cycle(enumerate(POSES)):
+                for _ in range(10):
+                    stand.tap.show(batch(seen(RED, quality, number)))
+                    if stop.wait(0.01):
+                        return
+
+        sitter = threading.Thread(target=sit)
+        sitter.start()
+        *guidance, report = client.follow()
+        stop.set()
+        sitter.join()
+        assert {step["type"] for step in guidance} == {"guidance"}
+        assert guidance[-1]["missing"] == []
+        assert (report["type"], report["ok"], report["kept"]) == ("report", True, 5)
+        assert report["person"]["consent"]["note"] == "said yes"
+        with pytest.raises(Refused, match="already enrolled"):
+            other.ask("enrol", name="Ann")
+
+
+def test_whoever_leaves_a_sitting_frees_the_chair_and_a_stop_ends_it(folder: Path) -> None:
+    with ExitStack() as clients:
+        with Stand(folder) as stand:
+            with connect([stand.path]) as client:
+                client.ask("enrol", name="Ann", seconds=300)
+            second = clients.enter_context(connect([stand.path]))
+            while True:
+                try:
+                    second.ask("enrol", name="Bob", seconds=300)
+                except ControlBusy:
+                    continue
+                break
+        assert {step["type"] for step in second.follow()} <= {"guidance"}
+    with sitting(folder, FaceTap()).open_gallery() as gallery:
+        assert gallery.people() == []
+
+
 def test_too_many_clients_are_told_so(folder: Path) -> None:
     with Stand(folder, limits=ServerLimits(clients=2)) as stand, ExitStack() as clients:
         for _ in range(2):
@@ -329,8 +389,7 @@ def test_the_group_may_what_the_configuration_says(folder: Path) -> None:
 
 def test_whoever_may_only_read_sees_no_name(folder: Path) -> None:
     stand = Stand(folder)
-    commands = Commands(stand.daemon.vitals, lambda: None, stand.hub, lambda: Names(folder, folder))
-    answers = commands.answer(parse(ASK.replace(b"status", b"events").strip()), Access.READ)
+    answers = stand.commands.answer(parse(ASK.replace(b"status", b"events").strip()), Access.READ)
     next(answers)
     stand.hub.emit(known("ann"))
     event = next(answers)

@@ -1,0 +1,143 @@
+"""`edgefaced enroll NAME --camera`: guides a person, by the daemon or with our own line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from rich.live import Live
+
+from edgefaced.cli.context import CliContext
+from edgefaced.cli.output import note, plain, print_json, stderr, stdout
+from edgefaced.control.client import ControlClient, connect
+from edgefaced.control.commands import step_document
+from edgefaced.control.contract import error_of
+from edgefaced.control.hub import EventHub
+from edgefaced.daemon import STOP_SECONDS, hindrance, parts_of
+from edgefaced.errors import CameraError, NotRunning
+from edgefaced.events import CameraChanged
+from edgefaced.pipeline.line import Line
+from edgefaced.pipeline.tap import FaceTap
+from edgefaced.sitting import sitting_of
+
+START_SECONDS = 30.0
+"""For networks to be loaded and the camera to give its first picture."""
+
+Steps = Iterator[dict[str, Any]]
+
+
+def enroll_from_camera(
+    context: CliContext,
+    name: str,
+    *,
+    seconds: float,
+    consent: str | None,
+    add: bool,
+    allow_duplicate: bool,
+    as_json: bool,
+) -> int:
+    """Enrols who stands before the camera. Raises what refuses it."""
+    settings = context.settings()
+    try:
+        client = connect(context.places.control_sockets(settings))
+    except NotRunning:
+        with _own_line(context) as (line, tap):
+            sitting = sitting_of(
+                settings,
+                context.places,
+                tap,
+                lambda: hindrance(line),
+                extend=add,
+                allow_duplicate=allow_duplicate,
+            )
+            with closing(sitting.hold(name, seconds=seconds, consent=consent)) as steps:
+                report = _guide(step_document(step) for step in steps if step is not None)
+    else:
+        with client:
+            report = _guide(
+                _asked(
+                    client,
+                    name=name,
+                    seconds=seconds,
+                    consent=consent,
+                    add=add,
+                    allow_duplicate=allow_duplicate,
+                )
+            )
+    _say(report, as_json=as_json)
+    return 0
+
+
+def _asked(client: ControlClient, **options: object) -> Steps:
+    client.ask("enrol", **options)
+    yield from client.follow()
+
+
+@contextmanager
+def _own_line(context: CliContext) -> Iterator[tuple[Line, FaceTap]]:
+    """A pipeline for the time of the sitting, with the configured camera and no sink.
+
+    Raises what a stage failed with, CameraError where the camera gives nothing.
+    """
+    tap, hub = FaceTap(), EventHub()
+    line = Line(parts_of(context.settings(), context.places, {"enrolment": lambda: hub}, tap))
+    with hub.listening() as events:
+        line.start()
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not line.figures.camera_up:
+                event = events.take(0.2)
+                if line.crew.failures:
+                    raise line.crew.failures[0].error
+                match event and event.happening:
+                    case CameraChanged(up=False, detail=detail):
+                        raise CameraError(detail)
+                if time.monotonic() > deadline:
+                    raise CameraError(f"no picture from the camera in {START_SECONDS:g} s")
+            yield line, tap
+        finally:
+            line.stop(STOP_SECONDS)
+
+
+def _guide(steps: Steps) -> dict[str, Any]:
+    """Shows guidance as it comes; returns the report. Raises what it refuses with."""
+    with Live(console=stderr, auto_refresh=False, transient=True) as live:
+        for step in steps:
+            if step["type"] == "report":
+                if not step["ok"]:
+                    raise error_of(step)
+                return step
+            said = guidance(step)
+            if stderr.is_terminal:
+                live.update(plain(said), refresh=True)
+            else:
+                note(said)
+    raise NotRunning("the daemon stopped before the end", "nobody was enrolled")
+
+
+def guidance(step: dict[str, Any]) -> str:
+    """One line: how many pictures are there, which, and what to do now."""
+    taken, missing = step["taken"], step["missing"]
+    bar = "■" * len(taken) + "□" * len(missing)
+    return f"{bar} {len(taken)} of {len(taken) + len(missing)} pictures: {step['words']}"
+
+
+def _say(report: dict[str, Any], *, as_json: bool) -> None:
+    body = {key: value for key, value in report.items() if key not in {"type", "ok"}}
+    body.pop("contract_version", None)
+    if as_json:
+        print_json(body)
+        return
+    for picture in body["pictures"]:
+        said = "kept" if picture["kept"] else picture["gate"]
+        detail = f" ({picture['detail']})" if picture["detail"] else ""
+        stdout.print(plain(f"{picture['path']}: {said}{detail}"))
+    person = body["person"]
+    stdout.print(
+        plain(
+            f"{person['name']} is enrolled: {body['kept']} of {len(body['pictures'])} pictures "
+            f"kept, {person['templates']} templates"
+        )
+    )
