@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from edgefaced.cli.identify_files import NamedFace
-from edgefaced.errors import StorageError
+from edgefaced.errors import PictureError, StorageError
 from edgefaced.pictures.annotate import Mark, annotate
 from edgefaced.pictures.video import VideoWriter
 from edgefaced.pictures.write import write_picture
@@ -37,24 +37,32 @@ class Album:
     def video(
         self, original: Path, frames_per_second: float
     ) -> Iterator[Callable[[U8, Sequence[NamedFace]], None]]:
-        """A function that appends one annotated frame. Raises StorageError."""
+        """A function that appends one annotated frame. Raises StorageError.
+
+        Of a film that breaks off the copy has what could be read; of an interrupted look none is.
+        """
         place = self._place(original, ".mp4")
         writer: VideoWriter | None = None
+        broken_off: PictureError | None = None
+        with ExitStack() as stack:
 
-        def append(pixels: U8, faces: Sequence[NamedFace]) -> None:
-            nonlocal writer
-            if writer is None:
-                height, width = pixels.shape[:2]
-                writer = VideoWriter(
-                    place, width=width, height=height, frames_per_second=frames_per_second
-                )
-            writer.write(annotate(pixels, _marks(faces)))
+            def append(pixels: U8, faces: Sequence[NamedFace]) -> None:
+                nonlocal writer
+                if writer is None:
+                    height, width = pixels.shape[:2]
+                    writer = stack.enter_context(
+                        VideoWriter(
+                            place, width=width, height=height, frames_per_second=frames_per_second
+                        )
+                    )
+                writer.write(annotate(pixels, _marks(faces)))
 
-        try:
-            yield append
-        finally:
-            if writer is not None:
-                writer.close()
+            try:
+                yield append
+            except PictureError as error:
+                broken_off = error
+        if broken_off is not None:
+            raise broken_off
 
     def _place(self, original: Path, suffix: str) -> Path:
         stem = original.stem[:LONGEST_STEM]

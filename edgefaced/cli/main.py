@@ -114,6 +114,9 @@ def obey(arguments: list[str]) -> int:
     # After "--" everything is a name or a path, even "--json".
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
+    if "" in arguments:  # as a path it would be the folder that one happens to stand in
+        usage = UsageError("an argument is empty", "a variable without a value?")
+        return fail(usage, as_json=as_json)
     try:
         status = cli.main(arguments, prog_name="edgefaced", standalone_mode=False)
     except EdgefacedError as error:

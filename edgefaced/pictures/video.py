@@ -99,19 +99,20 @@ def moves(path: Path) -> bool:
 
 
 class VideoWriter:
-    """Writes BGR frames of one size to a video; closed by leaving its `with` block.
+    """Writes BGR frames of one size to a video, which has its name once its `with` block ends.
 
-    MPEG-4 in an .mp4 file, else Motion JPEG in an .avi file of the same name: `path` says which.
-    Odd sizes lose their last column or row. Raises StorageError.
+    A block that raises leaves no file. MPEG-4 in an .mp4 file, else Motion JPEG in an .avi file of
+    the same name: `path` says which. Odd sizes lose their last column or row. Raises StorageError.
     """
 
     def __init__(self, path: Path, *, width: int, height: int, frames_per_second: float) -> None:
         self._shape = (height, width, 3)
         for suffix, code in _WRITERS:
             self.path = path.with_suffix(suffix)
+            self._draft = self.path.with_name(f".{os.getpid()}.{self.path.name}")
             with _quiet():
                 self._writer = cv2.VideoWriter(
-                    str(self.path.absolute()),
+                    str(self._draft.absolute()),
                     cv2.CAP_FFMPEG,
                     cv2.VideoWriter.fourcc(*code),
                     frames_per_second,
@@ -119,7 +120,7 @@ class VideoWriter:
                 )
             if self._writer.isOpened():
                 return
-            self._writer.release()
+            self.discard()
         raise StorageError(f"{path}: a video cannot be written here", "is the folder writable?")
 
     def write(self, pixels: U8) -> None:
@@ -129,10 +130,19 @@ class VideoWriter:
         self._writer.write(pixels)
 
     def close(self) -> None:
-        """Finishes the file; closing twice is allowed. Raises StorageError if it is not there."""
+        """Finishes the file, once. Raises StorageError where it could not be written."""
+        if not self._writer.isOpened():
+            return
         self._writer.release()
-        if not self.path.is_file() or self.path.stat().st_size == 0:
+        if not self._draft.is_file() or self._draft.stat().st_size == 0:
+            self.discard()
             raise StorageError(f"{self.path}: the video was not written", "is the disk full?")
+        self._draft.replace(self.path)
+
+    def discard(self) -> None:
+        """Gives up what was written; nothing where it is closed."""
+        self._writer.release()
+        self._draft.unlink(missing_ok=True)
 
     def __enter__(self) -> VideoWriter:
         return self
@@ -146,7 +156,7 @@ class VideoWriter:
         if kind is None:
             self.close()
         else:
-            self._writer.release()
+            self.discard()
 
 
 @contextmanager

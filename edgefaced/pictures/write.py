@@ -30,10 +30,12 @@ def write_picture(path: Path, pixels: U8) -> None:
     data = _encoded(pixels, path.suffix.lower())
     draft = path.with_name(f".{os.getpid()}.part")
     try:
-        draft.write_bytes(data)
-        draft.replace(path)
+        try:
+            draft.write_bytes(data)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise StorageError(f"{path}: {error.strerror or error}") from error
 
 

@@ -49,3 +49,13 @@ def test_control_characters_never_reach_the_terminal(capsys: pytest.CaptureFixtu
     captured = capsys.readouterr().err
     assert "\x1b" not in captured
     assert "[bold]" in captured
+
+
+@pytest.mark.parametrize("arguments", [["enroll", "Ann", ""], ["identify", ""], ["show", ""]])
+def test_an_empty_argument_is_not_the_current_folder(
+    own_places: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.startswith("edgefaced: an argument is empty")
+    assert run([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"

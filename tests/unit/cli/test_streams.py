@@ -1,4 +1,4 @@
-"""What the front door does when its output has nowhere to go, and when the fault is its own."""
+"""The front door when it is interrupted, has nowhere to write, or is itself at fault."""
 
 from __future__ import annotations
 
@@ -56,3 +56,18 @@ def test_a_fault_of_our_own_is_not_a_no() -> None:
     assert ended.returncode == 70
     assert ended.stdout == b""
     assert ended.stderr.decode().splitlines()[-1].startswith("ValueError")
+
+
+def test_a_ctrl_c_while_the_program_loads_is_one_line() -> None:
+    program = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "edgefaced.cli.output":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from edgefaced.__main__ import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"stopped\n")
