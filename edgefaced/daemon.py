@@ -283,7 +283,10 @@ class Daemon:
             if stragglers:
                 self._stopping = True
                 return
-            self.settings, self.line = settings, line
+            old, self.settings, self.line = self.settings, settings, line
+            if (old.metrics, old.control) != (settings.metrics, settings.control):
+                detail = "[metrics] and [control] are taken with the next start"
+                line.postbox.announce(Trouble("configuration", detail))
             self.thermostat = self._new_thermostat()
             self.line.start()
         self._supervisor.ready()

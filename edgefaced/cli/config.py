@@ -31,7 +31,8 @@ def config() -> None:
 @pass_context
 def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
     """Every key, the value in force, its default, and where this process keeps things."""
-    values, defaults = flat(context.settings()), flat(Settings())
+    settings = context.settings()
+    values, defaults = flat(settings), flat(Settings())
     shown = {k: v for k, v in values.items() if not changes or v != defaults[k]}
     paths = {
         "config_file": str(context.settings_file),
@@ -39,6 +40,7 @@ def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
         "models_dir": str(context.places.models_dir),
         "gallery_file": str(context.places.gallery_file),
         "key_file": str(context.places.key_file),
+        "control_socket": str(context.places.control_sockets(settings)[0]),
     }
     if as_json:
         print_json({"settings": shown, "paths": paths})

@@ -153,6 +153,17 @@ def test_two_watchers_see_events_through_a_reload_until_the_stop(
     assert not (house.folder / "state" / "control.sock").exists()
 
 
+def test_a_reload_says_what_waits_for_the_next_start(
+    house: House, daemon: subprocess.Popen[str]
+) -> None:
+    house.config.write_text(house.config.read_text() + '[control]\ngroup_access = "none"\n')
+    daemon.send_signal(signal.SIGHUP)
+    assert daemon.stdout is not None
+    trouble = next(e for e in map(json.loads, daemon.stdout) if e["type"] == "trouble")
+    assert "next start" in trouble["detail"]
+    assert asked(house)["camera"]["name"]
+
+
 def test_metrics_are_served_while_it_runs(
     house: House, daemon: subprocess.Popen[str], port: int
 ) -> None:
