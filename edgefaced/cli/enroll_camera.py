@@ -15,6 +15,7 @@ from edgefaced.control.client import ControlClient, connect
 from edgefaced.control.commands import step_document
 from edgefaced.control.contract import error_of
 from edgefaced.control.hub import EventHub
+from edgefaced.core.coaching import Pose
 from edgefaced.daemon import STOP_SECONDS, hindrance, parts_of
 from edgefaced.errors import CameraError, NotRunning
 from edgefaced.events import CameraChanged
@@ -141,3 +142,8 @@ def _say(report: dict[str, Any], *, as_json: bool) -> None:
             f"kept, {person['templates']} templates"
         )
     )
+    lacking = len(Pose) - body["kept"]
+    if lacking > 0:
+        note(
+            f"{lacking} poses are missing: `edgefaced enroll NAME --camera --add` takes them later"
+        )
