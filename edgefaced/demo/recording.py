@@ -16,7 +16,7 @@ from edgefaced.demo.script import FRAMES_PER_SECOND, SCENES, Scene
 from edgefaced.demo.sheet import CELL_WIDTH_PX, Row, contact_sheet
 from edgefaced.demo.studio import shots_of
 from edgefaced.errors import StorageError
-from edgefaced.pictures.video import VideoWriter, read_video
+from edgefaced.pictures.video import VideoWriter
 from edgefaced.pictures.write import write_picture
 from edgefaced.types import U8
 
@@ -73,10 +73,8 @@ class Recording:
     def finish(
         self, results: Sequence[SceneResult], title: str, lines: Sequence[str], credits_text: str
     ) -> Kept:
-        """Closes the video, sees that it opens again, and writes the rest. Raises StorageError."""
+        """Closes the video and writes the rest. Raises StorageError."""
         self._video.close()
-        with read_video(self._video.path) as frames:
-            next(frames)
         sheet, credits_file = self._folder / SHEET_FILE, self._folder / CREDITS_FILE
         rows = [Row(result, self._pictures[result.scene.name]) for result in results]
         write_picture(sheet, contact_sheet(rows, title, lines))

@@ -107,6 +107,7 @@ class VideoWriter:
 
     def __init__(self, path: Path, *, width: int, height: int, frames_per_second: float) -> None:
         self._shape = (height, width, 3)
+        self._frames = 0
         for suffix, code in _WRITERS:
             self.path = path.with_suffix(suffix)
             self._draft = self.path.with_name(f".{os.getpid()}.{self.path.name}")
@@ -127,21 +128,26 @@ class VideoWriter:
         """Appends one frame; one of another size is a ValueError, not dropped in silence."""
         if pixels.shape != self._shape:
             raise ValueError(f"a frame of this video is {self._shape}, not {pixels.shape}")
-        self._writer.write(pixels)
+        with _quiet():
+            self._writer.write(pixels)
+        self._frames += 1
 
     def close(self) -> None:
-        """Finishes the file, once. Raises StorageError where it could not be written."""
+        """Finishes the file, once. Raises StorageError where not every frame is in it."""
         if not self._writer.isOpened():
             return
-        self._writer.release()
-        if not self._draft.is_file() or self._draft.stat().st_size == 0:
+        with _quiet():
+            self._writer.release()
+            written = _frames_in(self._draft)  # the writer itself says nothing of a full disk
+        if written < self._frames:
             self.discard()
             raise StorageError(f"{self.path}: the video was not written", "is the disk full?")
         self._draft.replace(self.path)
 
     def discard(self) -> None:
         """Gives up what was written; nothing where it is closed."""
-        self._writer.release()
+        with _quiet():
+            self._writer.release()
         self._draft.unlink(missing_ok=True)
 
     def __enter__(self) -> VideoWriter:
@@ -157,6 +163,14 @@ class VideoWriter:
             self.close()
         else:
             self.discard()
+
+
+def _frames_in(path: Path) -> int:
+    capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
+    try:
+        return int(capture.get(cv2.CAP_PROP_FRAME_COUNT)) if capture.isOpened() else 0
+    finally:
+        capture.release()
 
 
 @contextmanager

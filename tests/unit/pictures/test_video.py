@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -146,6 +148,29 @@ def test_a_video_that_vanished_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not written"):
         writer.close()
     writer.close()  # once said is enough
+
+
+def test_a_full_disk_is_noticed(tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from edgefaced.errors import StorageError
+from edgefaced.pictures.video import VideoWriter
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+noise = np.random.default_rng(1).integers(0, 256, (240, 320, 3), np.uint8)
+try:
+    with VideoWriter(Path(sys.argv[1]), width=320, height=240, frames_per_second=5.0) as writer:
+        for _ in range(20):
+            writer.write(noise)
+except StorageError as error:
+    print(error)
+"""
+    run = [sys.executable, "-c", program, str(tmp_path / "a.mp4")]
+    ended = subprocess.run(run, capture_output=True, check=True, text=True)
+    assert "not written (is the disk full?)" in ended.stdout
+    assert ended.stderr == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_video_that_was_not_finished_leaves_the_earlier_one(tmp_path: Path) -> None:
