@@ -71,8 +71,7 @@ class DecisionPolicy:
 
     def wants(self, track_id: int, now: float) -> bool:
         """Whether the track is worth an embedding now: undecided, or due to be looked at again."""
-        case = self._cases.get(track_id)
-        return case is None or case.decision is None or self._due(case, now)
+        return now >= self.settled_until(track_id)
 
     def observe(
         self, track_id: int, evidence: Evidence, *, threshold: float, now: float
@@ -80,7 +79,7 @@ class DecisionPolicy:
         """Takes one frame's evidence; the decision where this frame brought one to be announced."""
         limits = self.limits
         case = self._cases.setdefault(track_id, _Case(now, deque(maxlen=limits.window_frames)))
-        if case.decision is not None and not self._due(case, now):
+        if now < self._settled_until(case):
             return None
         if evidence.quality_faults:
             case.faults = evidence.quality_faults
@@ -96,10 +95,16 @@ class DecisionPolicy:
         case = self._cases.pop(track_id, None)
         return None if case is None else case.decision
 
-    def _due(self, case: _Case, now: float) -> bool:
-        settled = case.decision is not None and case.decision.outcome in SETTLED
-        wait = self.limits.recheck_after if settled else self.limits.retry_after
-        return now - case.decided >= wait
+    def settled_until(self, track_id: int) -> float:
+        """When `wants` will be true again; minus infinity for a track that is not decided."""
+        case = self._cases.get(track_id)
+        return float("-inf") if case is None else self._settled_until(case)
+
+    def _settled_until(self, case: _Case) -> float:
+        if case.decision is None:
+            return float("-inf")
+        settled = case.decision.outcome in SETTLED
+        return case.decided + (self.limits.recheck_after if settled else self.limits.retry_after)
 
     def _judge(self, case: _Case, threshold: float, now: float) -> Decision | None:
         limits = self.limits

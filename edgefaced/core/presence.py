@@ -6,14 +6,19 @@ person comes with the frame in which the person shows up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from edgefaced.types import F32, U8, Frame, PixelFormat
+from edgefaced.types import F32, U8, Box, Frame, PixelFormat
 
 THUMB_WIDTH, THUMB_HEIGHT = 48, 27
+
+BODY_SIDES = 2.0
+"""How far a body reaches to either side of its face's middle, in widths of the face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class PresenceGate:
         self._limits = limits or PresenceLimits()
         self._usual: F32 | None = None
         self._seen_at = 0.0
+        self._changed: NDArray[np.bool_] = np.zeros((THUMB_HEIGHT, THUMB_WIDTH), np.bool_)
         self._awake_until = float("-inf")
         self._looked_at = float("-inf")
 
@@ -62,7 +68,8 @@ class PresenceGate:
     def look(self, thumb: U8, now: float) -> bool:
         """Whether to look at the frame that `thumb` was made of."""
         limits = self._limits
-        if self._changed(thumb, now):
+        self._changed = self._compare(thumb, now)
+        if self._enough(self._changed):
             self.wake(now)
         due = now - self._looked_at >= limits.idle_look_every
         if now <= self._awake_until or due:
@@ -70,17 +77,36 @@ class PresenceGate:
             return True
         return False
 
-    def _changed(self, thumb: U8, now: float) -> bool:
+    def restless_beside(self, faces: Sequence[Box], width: int, height: int) -> bool:
+        """Whether the frame looked at last has changed where none of these people stands.
+
+        `faces` lie in a frame of this size; below a face and beside it is its body.
+        """
+        beside = self._changed.copy()
+        cell_width, cell_height = width / THUMB_WIDTH, height / THUMB_HEIGHT
+        for face in faces:
+            x, _ = face.centre
+            left = int(max((x - BODY_SIDES * face.width) / cell_width, 0))
+            right = int(max((x + BODY_SIDES * face.width) / cell_width + 1, 0))
+            top = int(max((face.top - face.height) / cell_height, 0))
+            beside[top:, left:right] = False
+        return self._enough(beside)
+
+    def _enough(self, cells: NDArray[np.bool_]) -> bool:
+        return float(np.mean(cells)) >= self._limits.changed_share
+
+    def _compare(self, thumb: U8, now: float) -> NDArray[np.bool_]:
+        """The cells that differ from the usual scene; all of them at the very first."""
         # A light blur takes the sensor's noise, which is independent from cell to cell.
         seen = cv2.blur(thumb, (3, 3)).astype(np.float32)
         if self._usual is None:
             self._usual, self._seen_at = seen, now
-            return True
+            return np.ones(thumb.shape, np.bool_)
         difference = seen - self._usual
         # The whole picture getting lighter or darker is the exposure, not a person.
         difference -= np.median(difference)
-        share = float(np.mean(np.abs(difference) > self._limits.changed_luma))
+        changed: NDArray[np.bool_] = np.abs(difference) > self._limits.changed_luma
         weight = 1.0 - float(np.exp(-max(now - self._seen_at, 0.0) / self._limits.adapt))
         self._usual += (seen - self._usual) * np.float32(weight)
         self._seen_at = now
-        return share >= self._limits.changed_share
+        return changed

@@ -28,6 +28,12 @@ class TrackingLimits:
     """How hard a face can accelerate, in sides per second squared (process noise)."""
     jitter: float = 0.04
     """How far a detector's box wanders on a face that stands still (measurement noise)."""
+    jitter_px: float = 1.0
+    """By how many pixels at least: the box of a tiny face wanders by more than its share."""
+    walking: float = 2.0
+    """How fast a new face may be moving across, in sides per second."""
+    approaching: float = 0.7
+    """How fast it may be growing or shrinking, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +80,16 @@ def start(box: Box, limits: TrackingLimits) -> Motion:
     """A face just seen, standing still as far as anybody knows."""
     values = measured(box)
     mean = np.stack([values, np.zeros(3)], axis=1)
-    noise = (limits.jitter * values[2]) ** 2
-    speed = (2.0 * values[2]) ** 2  # a person walks about two face heights a second
-    return Motion(mean, np.tile(np.diag([noise, speed]), (3, 1, 1)))
+    speeds = np.array([limits.walking, limits.walking, limits.approaching]) * values[2]
+    spread = np.zeros((3, 2, 2))
+    spread[:, 0, 0] = wander(values[2], limits)
+    spread[:, 1, 1] = speeds**2
+    return Motion(mean, spread)
+
+
+def wander(side: float, limits: TrackingLimits) -> float:
+    """Variance of what a detector says of a face that stands still, in square pixels."""
+    return max(limits.jitter * side, limits.jitter_px) ** 2
 
 
 def predict(motion: Motion, seconds: float, limits: TrackingLimits) -> Motion:
@@ -91,7 +104,7 @@ def predict(motion: Motion, seconds: float, limits: TrackingLimits) -> Motion:
 def correct(motion: Motion, box: Box, limits: TrackingLimits) -> Motion:
     """The prediction drawn towards what was seen, by how sure each of the two is."""
     values = measured(box)
-    noise = (limits.jitter * values[2]) ** 2
+    noise = wander(float(values[2]), limits)
     gain = motion.spread[:, :, 0] / (motion.spread[:, 0, 0] + noise)[:, None]
     mean = motion.mean + gain * (values - motion.mean[:, 0])[:, None]
     spread = motion.spread - gain[:, :, None] * motion.spread[:, None, 0, :]

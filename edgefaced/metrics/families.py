@@ -15,7 +15,7 @@ from edgefaced.vitals import Vitals
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
-SKIPS = ("stride", "rest", "idle", "displaced")
+SKIPS = ("stride", "rest", "idle", "calm", "displaced")
 """Why a captured frame was not looked at."""
 
 

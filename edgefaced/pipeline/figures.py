@@ -62,7 +62,8 @@ class Figures:
     """All of a running pipeline. Counters only grow."""
 
     frames: Counter[str] = field(default_factory=Counter)
-    """captured, looked-at; and frames not looked at, by reason: stride, rest, idle, displaced."""
+    """captured, looked-at; and frames not looked at, by reason: stride, rest, idle, displaced,
+    calm."""
     looks: Counter[str] = field(default_factory=Counter)
     """whole, close."""
     decisions: Counter[str] = field(default_factory=Counter)

@@ -16,6 +16,7 @@ from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.faces import FaceBatch, SeenFace
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.handoff import Closed, LatestSlot
+from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.protocols import Embedder, LiveGalleryIndex
 from edgefaced.types import Liveness, Match
@@ -43,6 +44,7 @@ class Judge:
         open_knowledge: Callable[[], AbstractContextManager[Knowledge]],
         *,
         tap: FaceTap,
+        interest: Interest,
         policy: DecisionPolicy,
         limits: QualityLimits,
         figures: Figures,
@@ -52,6 +54,7 @@ class Judge:
         self._announce = announce
         self._open_knowledge = open_knowledge
         self._tap = tap
+        self._interest = interest
         self._policy = policy
         self._limits = limits
         self._figures = figures
@@ -98,6 +101,7 @@ class Judge:
                 continue
             evidence = self._evidence(knowledge, face)
             decision = self._policy.observe(face.track.id, evidence, threshold=threshold, now=now)
+            self._interest.settle(face.track.id, self._policy.settled_until(face.track.id))
             if decision is not None:
                 decided_ns = time.monotonic_ns()
                 self._figures.decisions[decision.outcome] += 1
@@ -107,6 +111,7 @@ class Judge:
                 yield DecisionMade(face.track.id, decision, batch.captured_ns, decided_ns)
         for track in batch.left:
             last = self._policy.leave(track.id)
+            self._interest.forget(track.id)
             yield FaceLeft(track.id, last, max(track.seen - track.born, 0.0))
 
     def _evidence(self, knowledge: Knowledge, face: SeenFace) -> Evidence:

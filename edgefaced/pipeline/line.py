@@ -20,6 +20,7 @@ from edgefaced.pipeline.deliver import Deliverer, Postbox
 from edgefaced.pipeline.faces import FaceBatch
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.handoff import LatestSlot
+from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.judge import Judge, Knowledge
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
@@ -55,11 +56,12 @@ class Line:
         self.camera_name = parts.camera_name
         self.figures = Figures()
         self.pace = PaceBoard()
+        self.tap = parts.tap
         self.crew = Crew()
         self.postbox = Postbox(parts.camera_name)
         leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
         batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
-        stop = self.crew.stop
+        interest, tap, stop = Interest(), self.tap, self.crew.stop
         self.capturer = Capturer(
             parts.open_camera,
             leases,
@@ -74,6 +76,8 @@ class Line:
             batches,
             parts.open_watcher,
             order=parts.colour_order,
+            # Whoever looks through the tap looks at everybody.
+            wants=lambda track_id, now: tap.watched or interest.wants(track_id, now),
             gate=parts.gate,
             pace=self.pace,
             figures=self.figures,
@@ -83,7 +87,8 @@ class Line:
             batches,
             self.postbox.announce,
             parts.open_knowledge,
-            tap=parts.tap,
+            tap=tap,
+            interest=interest,
             policy=parts.policy,
             limits=parts.limits,
             figures=self.figures,

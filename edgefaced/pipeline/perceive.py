@@ -23,6 +23,10 @@ from edgefaced.types import FACE_SIDE_PX, AlignedFace, ColourOrder
 TAKE_SECONDS = 0.5
 """How long the stage waits for a frame before it shows that it is alive."""
 
+RESTLESS_INTERVAL = 3
+"""Frames from one whole look to the next while something moves beside the people in view: whoever
+comes to them is found two frames late at most."""
+
 BYTES_PER_FACE = FACE_SIDE_PX * FACE_SIDE_PX * 3
 
 
@@ -36,6 +40,7 @@ class Perceiver:
         open_watcher: Callable[[], AbstractContextManager[Watcher]],
         *,
         order: ColourOrder,
+        wants: Callable[[int, float], bool],
         gate: PresenceGate,
         pace: PaceBoard,
         figures: Figures,
@@ -45,6 +50,7 @@ class Perceiver:
         self._batches = batches
         self._open_watcher = open_watcher
         self._order = order
+        self._wants = wants
         self._gate = gate
         self._pace = pace
         self._figures = figures
@@ -79,20 +85,29 @@ class Perceiver:
         self._other_bytes += lease.copied_bytes
         now = small.captured_ns / 1e9
         worth = self._gate.look(luma_thumb(small), now)
-        if not (worth or watcher.watching):
+        known = watcher.tracks
+        if not (worth or known):
             figures.frames["idle"] += 1
             return None
+        interval = self._pace.current.band.key_frame_interval
+        if known and self._gate.restless_beside([t.box for t in known], small.width, small.height):
+            interval = min(interval, RESTLESS_INTERVAL)
+        wanted = any(self._wants(track.id, now) for track in known)
+        if not wanted and watcher.pass_over(key_frame_interval=interval, now=now):
+            figures.frames["calm"] += 1
+            return None
         figures.frames["looked_at"] += 1
-        pace = self._pace.current
         started = time.perf_counter()
-        result = watcher.watch(small, key_frame_interval=pace.band.key_frame_interval, now=now)
+        result = watcher.watch(small, key_frame_interval=interval, now=now)
         found = time.perf_counter()
         figures.stages["detect"].record(found - started)
         if result.tracks:
             self._gate.wake(now)
         figures.tracks = len(result.tracks)
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
-        faces = tuple(self._face(track, lease) for track in result.seen)
+        faces = tuple(
+            self._face(track, lease) for track in result.seen if self._wants(track.id, now)
+        )
         if faces:
             figures.stages["align"].record(time.perf_counter() - found)
             self._other_bytes += BYTES_PER_FACE * len(faces)

@@ -17,6 +17,11 @@ class FaceTap:
         self._lock = threading.Lock()
         self._slots: tuple[LatestSlot[FaceBatch], ...] = ()
 
+    @property
+    def watched(self) -> bool:
+        """Whether anybody looks at the moment."""
+        return bool(self._slots)
+
     def show(self, batch: FaceBatch) -> None:
         """Never blocks; costs nothing where nobody looks."""
         for slot in self._slots:

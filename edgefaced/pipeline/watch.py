@@ -21,6 +21,10 @@ REGION_SIDES = 2.2
 
 SAME_FACE_IOU = 0.4
 
+CALM_LOOK_SECONDS = 0.06
+"""Faces that are decided are followed from every second frame at 30 a second; slower cameras and
+strides give every frame."""
+
 CLOSE_LOOKS_PER_WHOLE = 4
 """So many close looks cost as much as a whole one, and then a whole one sees more."""
 
@@ -37,19 +41,29 @@ class Watcher:
         self._tracker = tracker or Tracker()
         self._tracks: tuple[Track, ...] = ()
         self._since_whole = 0
+        self._looked_at = float("-inf")
         self._missed = True
         self.whole_looks = 0
         self.close_looks = 0
         self.bytes_copied = 0
 
     @property
-    def watching(self) -> bool:
-        """Whether there is a face to follow."""
-        return bool(self._tracks)
+    def tracks(self) -> tuple[Track, ...]:
+        """The faces that are followed, as they were at the last look."""
+        return self._tracks
+
+    def pass_over(self, *, key_frame_interval: int, now: float) -> bool:
+        """Whether a frame in which nobody is wanted needs no look: counts it where it does not."""
+        due = now - self._looked_at >= CALM_LOOK_SECONDS
+        if due or self._wants_whole(key_frame_interval - 1):
+            return False
+        self._since_whole += 1
+        return True
 
     def watch(self, frame: Frame, *, key_frame_interval: int, now: float) -> TrackingResult:
         """Looks at a frame and says who is there; `now` in monotonic seconds."""
         self._since_whole += 1
+        self._looked_at = now
         if self._wants_whole(key_frame_interval):
             detections = self._whole.detect(frame)
             self.bytes_copied += self._whole.bytes_copied(frame)

@@ -153,3 +153,14 @@ def test_one_frame_can_never_be_configured_to_decide() -> None:
 
 def test_no_frame_is_no_agreement() -> None:
     assert agreement([], PolicyLimits(), THRESHOLD) is None
+
+
+def test_a_track_is_settled_from_its_decision_to_its_next_look() -> None:
+    policy = DecisionPolicy(PolicyLimits(recheck_after=5.0, retry_after=1.0))
+    assert policy.settled_until(1) == -math.inf
+    judge(policy, [saw()])
+    assert policy.settled_until(1) == -math.inf
+    judge(policy, [saw(), saw()], start=1.0)
+    assert policy.settled_until(1) == pytest.approx(6.1)
+    judge(policy, [saw(score=0.2)] * 5, track=2)
+    assert policy.settled_until(2) == pytest.approx(1.4)

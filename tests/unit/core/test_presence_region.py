@@ -115,3 +115,17 @@ def test_a_detection_of_a_part_lies_in_the_whole() -> None:
     assert whole.landmarks[0].tolist() == [11, 21]
     assert whole.landmarks.dtype == np.float32
     assert square_around(Box(0, 0, 10, 20), 2) == Box(-15, -10, 25, 30)
+
+
+def test_what_moves_beside_a_known_person_is_told_from_the_person() -> None:
+    gate, now = asleep()
+    width, height = 480, 270  # ten pixels a cell
+    ann = Box(60, 100, 80, 120)  # head of a body in cells 3 to 11
+    gate.look(scene(), now)
+    assert not gate.restless_beside([ann], width, height)
+    gate.look(scene(person=4), now + FRAME)
+    assert gate.restless_beside([], width, height)
+    assert not gate.restless_beside([ann], width, height)
+    gate.look(scene(person=30), now + 2 * FRAME)
+    assert gate.restless_beside([ann], width, height)
+    assert not gate.restless_beside([ann, Box(320, 100, 345, 120)], width, height)

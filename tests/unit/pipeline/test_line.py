@@ -191,10 +191,33 @@ def test_two_people_get_one_decision_each_and_little_is_embedded() -> None:
     assert len(stand.decisions()) == 2
     assert stand.embedder.embedded == 3 + 5, "three frames know Ann, five do not know Bob"
     figures = stand.line.figures
-    assert figures.frames["captured"] == figures.frames["looked_at"] == 28
+    assert figures.frames["captured"] == 28
+    # Once both are decided every second frame will do.
+    assert figures.frames["looked_at"] + figures.frames["calm"] == 28
+    assert 0 < figures.frames["calm"] <= 12
     assert figures.decisions == {"known": 1, "unknown": 1}
     assert figures.bytes_copied > 0
     assert isinstance(stand.sink.events[0].happening, CameraChanged)
+
+
+def test_whoever_is_decided_is_shown_to_the_tap_all_the_same() -> None:
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(30)])
+    with stand.line.tap.watching():
+        stand.run_to_the_end()
+    assert stand.embedder.embedded == 3
+    assert stand.line.figures.frames["looked_at"] == 30
+
+
+def test_whoever_comes_to_somebody_decided_is_found_two_frames_late_at_most() -> None:
+    alone: list[Step] = [scene((ANN, 20), sequence=i) for i in range(30)]
+    both: list[Step] = [scene((ANN, 20), (BOB, 150), sequence=100 + i) for i in range(12)]
+    stand = Stand(alone + both)
+    stand.run_to_the_end()
+    unknown = next(d for d in stand.decisions() if d.decision.outcome is Outcome.UNKNOWN)
+    first = min(d.captured_ns for d in stand.decisions())
+    # Ann is decided with the third frame; Bob comes with the 31st and takes five.
+    frames_late = round((unknown.captured_ns - first) * 30 / 1e9) - (30 + 4 - 2)
+    assert 0 <= frames_late <= 2
 
 
 def test_a_face_that_leaves_is_an_event_with_its_decision() -> None:

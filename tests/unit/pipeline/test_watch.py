@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -64,7 +66,7 @@ def test_a_missed_face_brings_a_whole_look_with_the_next_frame() -> None:
     watcher.watch(frame((100, 200)), key_frame_interval=10, now=0)
     jumped = frame((500, 100))
     assert watcher.watch(jumped, key_frame_interval=10, now=0.03).seen == ()
-    assert watcher.watching
+    assert watcher.tracks
     result = watcher.watch(jumped, key_frame_interval=10, now=0.06)
     assert [t.id for t in result.seen] == [2]
     assert watcher.whole_looks == 2
@@ -75,7 +77,7 @@ def test_nobody_in_view_is_a_whole_look_every_time() -> None:
     watcher = Watcher(whole, close)
     for i in range(5):
         watcher.watch(frame(), key_frame_interval=10, now=i * FRAME_SECONDS)
-    assert not watcher.watching
+    assert not watcher.tracks
     assert (watcher.whole_looks, watcher.close_looks) == (5, 0)
 
 
@@ -106,7 +108,7 @@ def test_a_face_that_walks_out_of_the_frame_leaves() -> None:
         result = watcher.watch(frame(*place), key_frame_interval=10, now=i * FRAME_SECONDS)
         left += [t.id for t in result.left]
     assert left == [1]
-    assert not watcher.watching
+    assert not watcher.tracks
 
 
 def test_no_doubles_of_one() -> None:
@@ -125,3 +127,29 @@ def test_a_neighbour_cut_by_the_region_is_left_to_its_own_region() -> None:
     assert cut_by(Box(60, 110, 90, 200), region, 50, 100, whole)
     corner = Frame(0, 0, whole.pixels[:100, :100], PixelFormat.BGR)
     assert not cut_by(Box(-5, -5, 60, 60), corner, 0, 0, whole), "the frame's own edge"
+
+
+def test_with_nobody_wanted_every_second_frame_will_do_and_whole_looks_keep_their_time() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    passed = []
+    for i in range(40):
+        now = i * FRAME_SECONDS
+        if watcher.pass_over(key_frame_interval=10, now=now):
+            passed.append(i)
+            continue
+        result = watcher.watch(frame((100 + 4 * i, 200)), key_frame_interval=10, now=now)
+        assert [t.id for t in result.seen] == [1]
+    assert 16 <= len(passed) <= 20
+    assert all(later - earlier > 1 for earlier, later in pairwise(passed))
+    assert watcher.whole_looks == 4
+
+
+def test_a_slow_camera_and_a_missed_face_give_every_frame() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    assert not watcher.pass_over(key_frame_interval=10, now=0)
+    watcher.watch(frame((100, 200)), key_frame_interval=10, now=0)
+    assert not watcher.pass_over(key_frame_interval=10, now=0.1)
+    watcher.watch(frame(), key_frame_interval=10, now=0.1)
+    assert not watcher.pass_over(key_frame_interval=10, now=0.11)
