@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from edgefaced.benchmark.peer import Peer, PeerFace
 from edgefaced.errors import DependencyMissing, UsageError
-from edgefaced.inference.onnx import PROVIDER
+from edgefaced.inference.onnx import PROVIDER, session_options
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.types import U8, Box, ColourOrder, Role
 
 NAME = "insightface"
+AS_IT_COMES = "as it comes"
 INSTALL = "pip install insightface, best in an environment of its own"
 
 # The package knows these two preprocessings and takes every network for one of them.
@@ -30,8 +30,8 @@ def open_insightface(
 ) -> Peer:
     """The package with the pack's original files, which are put into the empty `folder`.
 
-    With `threads` each of its networks has as many, and idle ones do not spin, as in our own;
-    with None it is as it comes. Raises DependencyMissing, ModelMissing, and UsageError for a pack
+    With `threads` its networks run in sessions set up as our own are; with None it is as it
+    comes. Raises DependencyMissing, ModelMissing, and UsageError for a pack
     whose networks it cannot run.
     """
     try:
@@ -47,7 +47,7 @@ def open_insightface(
         (models / f"{role}.onnx").write_bytes(store.original(spec))
     options: dict[str, Any] = {"providers": [PROVIDER]}
     if threads is not None:
-        options["sess_options"] = _like_ours(threads)
+        options["sess_options"] = session_options(threads, optimise=True)
     # Some versions print what they load.
     with redirect_stdout(sys.stderr):
         app = FaceAnalysis(
@@ -76,7 +76,7 @@ def open_insightface(
     return Peer(
         name=NAME,
         version=str(insightface.__version__),
-        settings="as it comes" if threads is None else f"{threads} threads, no spinning",
+        settings=AS_IT_COMES if threads is None else f"{threads} threads that wait as ours do",
         same_weights=True,
         find=find,
     )
@@ -97,11 +97,3 @@ def check_pack(manifest: PackManifest) -> None:
             f"insightface cannot run the networks of pack {manifest.name}",
             "--pack buffalo-sc has such",
         )
-
-
-def _like_ours(threads: int) -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options

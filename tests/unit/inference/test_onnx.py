@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from networks import network, normal
 from onnx import helper
 
 from edgefaced.errors import ModelError
-from edgefaced.inference.onnx import OnnxBackend, one_line, session_options
+from edgefaced.inference.onnx import OnnxBackend, one_line, session_options, waiting
 
 RELU = [helper.make_node("Relu", ["x"], ["y"])]
 
@@ -63,9 +64,10 @@ def test_a_failure_while_running_is_one_line() -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_sessions_neither_spin_nor_plan_their_memory_ahead() -> None:
+def test_sessions_wait_as_measured_and_do_not_plan_their_memory_ahead() -> None:
     options = session_options(3, optimise=False)
-    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    for key, value in waiting(onnxruntime.__version__).items():
+        assert options.get_session_config_entry(key) == value
     assert options.intra_op_num_threads == 3
     assert options.inter_op_num_threads == 1
     assert not options.enable_mem_pattern
@@ -86,3 +88,15 @@ def test_one_line_is_one_short_line() -> None:
     said = one_line(ValueError("[ONNXRuntimeError] : 2 : bad\n\n   thing " + "x" * 1000))
     assert said.startswith("2 : bad thing xx")
     assert len(said) == 300
+
+
+@pytest.mark.parametrize("version", ["1.20.1", "1.25.0"])
+def test_threads_sleep_where_they_could_only_spin_long(version: str) -> None:
+    assert waiting(version) == {"session.intra_op.allow_spinning": "0"}
+
+
+@pytest.mark.parametrize("version", ["1.26.0", "1.32.0.dev20261001", "2.0.0"])
+def test_threads_spin_briefly_and_only_while_a_network_runs(version: str) -> None:
+    entries = waiting(version)
+    assert 0 < int(entries["session.intra_op.spin_duration_us"]) <= 50
+    assert entries["session.force_spinning_stop"] == "1"
