@@ -107,10 +107,10 @@ def session_options(threads: int, *, optimise: bool) -> ort.SessionOptions:
 def waiting(version: str) -> dict[str, str]:
     """How the threads of a network wait for each other, as entries of this onnxruntime.
 
-    Threads that sleep at once make two of them no faster than one; those that spin as long as they
-    do by default take the core of the next network. Spinning for SPIN_US while a network runs, and
-    not afterwards, was measured against sleeping: 0.78 to 0.87 of the time on two quiet cores, the same
-    with two networks at once, 1.1 of it on cores that others fill.
+    Threads that sleep at once make two of them little faster than one; those that spin as long as
+    they do by default take the core of the next network. Spinning for SPIN_US while a network
+    runs, and not afterwards, was measured against sleeping: 0.78 to 0.87 of the time on two quiet
+    cores, the same with two networks at once, 1.1 of it on cores that others fill.
     """
     major, minor = (int(part) for part in version.split(".")[:2])
     if (major, minor) < SPIN_CAN_BE_SHORT:
