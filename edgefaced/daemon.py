@@ -71,9 +71,10 @@ def parts_of(
     sinks: dict[str, Callable[[], EventSink]],
     tap: FaceTap,
 ) -> Parts:
-    """Everything a line needs, by the settings; only the manifest is read here.
+    """Everything a line needs, by the settings; nothing is opened yet.
 
-    Raises ModelMissing for a pack that is not known and ConfigError for settings that do not fit.
+    Raises ModelMissing or ModelDamaged for a pack that is not here whole, ConfigError for settings
+    that do not fit.
     """
     store = ModelStore(places.models_dir)
     manifest = find_pack(settings.models.pack, (store.layout.packs,))
@@ -115,7 +116,15 @@ def parts_of(
             finally:
                 index.close()
 
-    threshold_for(settings.recognition, embedder, 1)  # no threshold: said before anything starts
+    # What is missing is said here, before anything starts and before a reload stops what runs.
+    detector = manifest.of_role(Role.DETECTOR)
+    for spec, size in (
+        (detector, whole_size(settings)),
+        (detector, close_size(manifest)),
+        (embedder, FACE_SIDE_PX),
+    ):
+        store.prepared(spec, size)
+    threshold_for(settings.recognition, embedder, 1)
     return Parts(
         camera_name=camera.device or camera.kind,
         open_camera=lambda: open_camera(camera),
@@ -240,16 +249,16 @@ class Daemon:
             self.stop()
 
     def _watch_over(self) -> None:
-        beats: dict[str, int] = {}
+        fed_ns = 0
         while not self._stopping and self.line.crew.working() and not self.line.crew.failures:
             self.thermostat.tick(self.line, time.monotonic())
             self._read_meter()
-            now = {stage: heart.beats for stage, heart in self.line.crew.heartbeats.items()}
-            if all(now.values()) and self._camera_has_answered():
+            crew = self.line.crew
+            if crew.moved_since(0) and self._camera_has_answered():
                 self._supervisor.ready()
-            if all(count > beats.get(stage, -1) for stage, count in now.items()):
+            if crew.moved_since(fed_ns):
+                fed_ns = time.monotonic_ns()
                 self._supervisor.alive()
-                beats = now
             self._supervisor.status(status_line(self.line))
             self._wake.wait(TICK_SECONDS)
             self._wake.clear()

@@ -78,6 +78,11 @@ class Crew:
         for thread in self._threads:
             thread.start()
 
+    def moved_since(self, monotonic_ns: int) -> bool:
+        """Whether every stage has gone round its loop since then, at least once ever."""
+        hearts = self.heartbeats.values()
+        return all(heart.beats and heart.last_ns > monotonic_ns for heart in hearts)
+
     def working(self) -> bool:
         """Whether any stage still runs."""
         return any(thread.is_alive() for thread in self._threads)

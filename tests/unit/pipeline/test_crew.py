@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from edgefaced.pipeline.crew import Crew, Heartbeat
 
@@ -67,3 +68,19 @@ def test_a_crew_that_never_started_has_nobody_to_wait_for() -> None:
     crew = Crew()
     looping(crew)
     assert crew.join(0) == []
+
+
+def test_progress_is_that_of_every_stage_since_a_moment() -> None:
+    crew = Crew()
+    crew.add("first", lambda heartbeat: None, lambda: None)
+    crew.add("second", lambda heartbeat: None, lambda: None)
+    assert not crew.moved_since(0), "none has gone round yet"
+    crew.heartbeats["first"].beat()
+    assert not crew.moved_since(0)
+    crew.heartbeats["second"].beat()
+    assert crew.moved_since(0)
+    now = time.monotonic_ns()
+    crew.heartbeats["first"].beat()
+    assert not crew.moved_since(now), "the second stands still"
+    crew.heartbeats["second"].beat()
+    assert crew.moved_since(now)
