@@ -325,7 +325,11 @@ def read_settings(path: Path, *, required: bool = False) -> Settings:
         if required:
             raise ConfigError(f"no configuration at {path}", "check the path") from None
         return Settings()
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {error.strerror}", "the configuration must be readable"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}", "the configuration is a TOML file") from error
     try:
         return Settings.model_validate(table)
