@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import cv2
 import numpy as np
 
 from edgefaced.core.letterbox import Letterbox
@@ -58,11 +59,13 @@ def join(parts: Sequence[Candidates]) -> Candidates:
 
 def faces_of(candidates: Candidates, box: Letterbox, nms_iou: float) -> list[FaceDetection]:
     """Faces in frame pixels, best first; candidates with NaN or infinity are dropped."""
-    finite = np.isfinite(candidates.boxes).all(axis=1)
-    finite &= np.isfinite(candidates.landmarks).all(axis=(1, 2))
-    finite &= np.isfinite(candidates.scores)
-    boxes, landmarks = candidates.boxes[finite], candidates.landmarks[finite]
-    scores = candidates.scores[finite]
+    if not candidates.scores.size:
+        return []
+    boxes, landmarks, scores = candidates.boxes, candidates.landmarks, candidates.scores
+    if not all(cv2.checkRange(part)[0] for part in (boxes, landmarks, scores)):
+        finite = np.isfinite(boxes).all(axis=1) & np.isfinite(landmarks).all(axis=(1, 2))
+        finite &= np.isfinite(scores)
+        boxes, landmarks, scores = boxes[finite], landmarks[finite], scores[finite]
     kept = suppress(boxes, scores, nms_iou)
     corners = box.to_frame(boxes[kept].reshape(-1, 2, 2)).reshape(-1, 4)
     return [

@@ -23,6 +23,9 @@ INNER = (slice(20, 104), slice(20, 92))
 GRID = np.add.outer(1j * np.linspace(20, 104, 15), np.linspace(20, 92, 13)).ravel()
 """Points of INNER as x + iy."""
 
+CORNERS = tuple(complex(x, y) for y in (20, 104) for x in (20, 92))
+"""Those of them that all others lie between."""
+
 DARKEST, BRIGHTEST = 3, 252
 """Luma beyond these is clipped: what noise and compression leave of the scale's ends."""
 
@@ -93,7 +96,11 @@ def face_inside(landmarks: F32, width: int, height: int) -> float:
     except ValueError:
         return 0.0
     # The square's point p lies at (p - shift) / factor of the frame, in complex numbers.
-    points = (GRID - complex(x0, y0)) / complex(a, c)
+    shift, factor = complex(x0, y0), complex(a, c)
+    corners = [(corner - shift) / factor for corner in CORNERS]
+    if all(-0.5 <= p.real < width - 0.5 and -0.5 <= p.imag < height - 0.5 for p in corners):
+        return 1.0  # nearly always
+    points = (GRID - shift) / factor
     x, y = points.real, points.imag
     within = (x >= -0.5) & (x < width - 0.5) & (y >= -0.5) & (y < height - 0.5)
     return float(np.count_nonzero(within) / within.size)
@@ -102,11 +109,12 @@ def face_inside(landmarks: F32, width: int, height: int) -> float:
 def mirror_correlation(luma: F64) -> float:
     """Correlation of a face's luma with its mirror image, -1..1; 0 for a flat picture."""
     small = cv2.resize(luma, (SYMMETRY_SIDE_PX, SYMMETRY_SIDE_PX), interpolation=cv2.INTER_AREA)
-    centred = small - small.mean()
-    energy = float(np.sum(centred * centred))
-    if not energy > FLATTEST * small.size:
+    variance = mean_and_deviation(small)[1] ** 2
+    if not variance > FLATTEST:
         return 0.0
-    return float(np.sum(centred * centred[:, ::-1]) / energy)
+    # Both have the same mean and energy: 2 (energy - correlated) = their squared difference.
+    apart = cv2.norm(small, cv2.flip(small, 1), cv2.NORM_L2SQR)
+    return float(1 - apart / (2 * variance * small.size))
 
 
 def mean_and_deviation(plane: NDArray[Any]) -> tuple[float, float]:
