@@ -11,10 +11,14 @@ from typing import Any, cast
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from edgefaced.benchmark.film import film_of_files, staged_films
+from edgefaced.benchmark.line import measure_line
+from edgefaced.benchmark.line_rig import line_threads, open_bench
 from edgefaced.benchmark.machine import this_machine
 from edgefaced.benchmark.matching import kinds_here, measure_matching
 from edgefaced.benchmark.measure import Beside, Plan, SizeFigures, measure
 from edgefaced.benchmark.start import measure_start
+from edgefaced.cli.bench_line_report import line_body, line_lines, line_table
 from edgefaced.cli.bench_report import (
     comparison_lines,
     machine_body,
@@ -35,6 +39,7 @@ from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 
 SIZES = (320, 640)
+STANDING_SECONDS, VISITS = 10.0, 10
 
 pack_option = click.option("--pack", help="Model pack instead of the configured one.")
 threads_option = click.option(
@@ -228,6 +233,68 @@ def start(
     stdout.print(plain(machine_line(this_machine())))
     for line in start_lines(manifest.name, figures):
         stdout.print(plain(line))
+
+
+@bench.command()
+@pack_option
+@click.option(
+    "--film",
+    "files",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="Video, picture or folder; absent: a photograph of the pack as somebody standing there.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, help="Turns of each way."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 64), help="Threads of each network; absent: the daemon's."
+)
+@click.option(
+    "--beside",
+    type=click.Choice(["insightface"]),
+    help="Run this program on the film, too.",
+)
+@json_option
+@pass_context
+def line(
+    context: CliContext,
+    *,
+    pack: str | None,
+    files: tuple[Path, ...],
+    rounds: int,
+    threads: int | None,
+    beside: str | None,
+    as_json: bool,
+) -> None:
+    """Measure the daemon's line beside finding and embedding every face of every frame."""
+    settings = context.settings()
+    used = threads or line_threads(settings)
+    name = pack or settings.models.pack
+    with open_bench(settings, context.places, name, used) as rig, _telling() as told:
+        if files:
+            film = live = film_of_files(files)
+        else:
+            photograph = rig.photographs()[:1]
+            if not photograph:
+                raise UsageError(
+                    f"pack {name} has no photograph on this machine", "--film FILE names a film"
+                )
+            film, live = staged_films(photograph, seconds=STANDING_SECONDS, visits=VISITS)
+        figures = measure_line(
+            rig, film, live, rounds=rounds, beside_insightface=beside is not None, told=told
+        )
+    if as_json:
+        print_json(
+            {"machine": machine_body(), "pack": name, "threads": used, "line": line_body(figures)}
+        )
+        return
+    stdout.print(plain(machine_line(this_machine())))
+    stdout.print(plain(f"pack {name}, {used} threads a network"))
+    stdout.print(line_table(figures))
+    for said in line_lines(figures):
+        stdout.print(plain(said))
+    stdout.print(plain(noise_line(figures.noise)))
 
 
 def _pack(context: CliContext, name: str | None) -> tuple[PackManifest, ModelStore]:
