@@ -48,6 +48,17 @@ def test_scrfd_gives_back_what_was_encoded(stride: int) -> None:
     np.testing.assert_allclose(found.boxes, [BOX], atol=1e-3)
     np.testing.assert_allclose(found.landmarks, [POINTS], atol=1e-3)
     np.testing.assert_allclose(found.scores, [0.75])
+    nothing = decode_scrfd(
+        scores.astype(np.float32),
+        sides.astype(np.float32),
+        offsets.astype(np.float32),
+        input_width=width,
+        input_height=height,
+        stride=stride,
+        anchors=anchors,
+        threshold=0.76,
+    )
+    assert nothing.scores.size == 0
 
 
 @pytest.mark.parametrize("stride", [8, 16, 32])
@@ -132,3 +143,22 @@ def test_faces_lie_in_frame_coordinates_and_broken_candidates_vanish() -> None:
 def test_no_candidate_is_no_face() -> None:
     none = candidates(np.zeros((0, 4), np.float32), np.zeros(0, np.float32))
     assert faces_of(join([none, none]), fit(10, 10, 32, 32), 0.4) == []
+
+
+def test_candidates_of_several_strides_are_joined_in_order() -> None:
+    none = candidates(np.zeros((0, 4), np.float32), np.zeros(0, np.float32))
+    first = candidates(np.array([[1, 2, 3, 4]], np.float32), np.array([0.5], np.float32))
+    second = candidates(np.array([[5, 6, 7, 8]], np.float32), np.array([0.9], np.float32))
+    assert join([none, first, none]) is first
+    both = join([first, none, second])
+    np.testing.assert_array_equal(both.boxes, [[1, 2, 3, 4], [5, 6, 7, 8]])
+    np.testing.assert_array_equal(both.scores, np.array([0.5, 0.9], np.float32))
+    assert both.landmarks.shape == (2, 5, 2)
+
+
+def test_candidates_that_are_all_finite_are_all_kept() -> None:
+    boxes = np.array([[10, 10, 50, 60], [100, 20, 130, 60]], np.float32)
+    found = candidates(boxes, np.array([0.6, 0.9], np.float32))
+    assert [f.score for f in faces_of(found, fit(320, 320, 320, 320), 0.4)] == pytest.approx(
+        [0.9, 0.6]
+    )
