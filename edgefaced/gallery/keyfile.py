@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from edgefaced.errors import GalleryError, KeyMissing, KeyWrong, StorageError
@@ -80,6 +84,34 @@ def link(draft: Path, path: Path) -> bool:
         return False
     sync_folder(path.parent)
     return True
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One process at a time makes or sweeps drafts in a folder. Raises StorageError."""
+    try:
+        make_folder(folder)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sweep(path: Path) -> None:
+    """Removes the drafts of this file that a killed process left: they may be copies of a key."""
+    try:
+        for draft in path.parent.iterdir():
+            if draft.name.startswith(f".{path.name}."):
+                if draft.is_dir():
+                    shutil.rmtree(draft)
+                else:
+                    draft.unlink()
+    except OSError as error:
+        raise StorageError(f"{error.filename} cannot be removed: {error.strerror}") from error
 
 
 def make_folder(folder: Path) -> None:

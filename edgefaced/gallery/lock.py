@@ -29,14 +29,20 @@ class Lock:
 
 
 def start(path: Path, key_file: Path) -> None:
-    """A new, empty gallery; does nothing where another process was faster."""
-    master = keyfile.read_or_create_key(key_file)
-    gallery_id = secrets.token_bytes(16)
+    """A new, empty gallery where there is none; what an interrupted start left is swept."""
+    with keyfile.alone_in(path.parent):
+        keyfile.sweep(path)
+        if key_file.name != keyfile.CREDENTIAL and key_file.parent.exists():
+            keyfile.sweep(key_file)
+        if path.exists():
+            return
+        master = keyfile.read_or_create_key(key_file)
+        gallery_id = secrets.token_bytes(16)
 
-    def fill(db: sqlite3.Connection) -> None:
-        set_key(db, gallery_id, Protection(master, gallery_id))
+        def fill(db: sqlite3.Connection) -> None:
+            set_key(db, gallery_id, Protection(master, gallery_id))
 
-    create(path, fill)
+        create(path, fill)
 
 
 def unlock(db: sqlite3.Connection, key_file: Path) -> Lock:

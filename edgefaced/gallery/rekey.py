@@ -27,7 +27,10 @@ def rotate_key(gallery: Gallery) -> bool:
     settle_key(gallery.database, key_file)
     master, gallery_id = secrets.token_bytes(keyfile.KEY_BYTES), secrets.token_bytes(16)
     with gallery.writing() as db:
-        if not keyfile.publish(draft_of(key_file), master):
+        with keyfile.alone_in(gallery.database.path.parent):
+            keyfile.sweep(key_file)
+            published = keyfile.publish(draft_of(key_file), master)
+        if not published:
             raise GalleryError("another process is exchanging the key", "try again")
         new = Protection(master, gallery_id)
         _seal_people(db, gallery.protection, new)

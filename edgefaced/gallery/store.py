@@ -55,7 +55,7 @@ class Gallery:
 
         Raises GalleryMissing, KeyMissing, KeyWrong, GalleryDamaged, GalleryTooNew, GalleryBusy.
         """
-        if create and not path.exists():
+        if create:
             start(path, key_file)
         database = Database(path)
         try:

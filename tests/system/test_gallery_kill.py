@@ -158,4 +158,5 @@ def test_a_gallery_killed_while_it_begins(nursery: Nursery, tmp_path: Path) -> N
         with Gallery.open(folder / "gallery.db", key_file, create=True) as gallery:
             assert check_gallery(gallery).faults == ()
         assert key is None or key_file.read_bytes() == key, "the key is made once"
+        assert not list(folder.glob(".*")), "no draft is left"
     assert unborn, "some died before the gallery was there"

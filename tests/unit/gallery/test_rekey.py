@@ -64,6 +64,15 @@ def test_power_lost_before_the_commit(
     assert not draft_of(key_file).exists()
 
 
+def test_a_copy_of_the_old_key_that_a_killed_process_left_goes_with_it(
+    gallery: Gallery, key_file: Path
+) -> None:
+    for name in (".gallery.key.0123456789abcdef", ".gallery.key.next.0123456789abcdef"):
+        key_file.with_name(name).write_bytes(key_file.read_bytes())
+    rotate_key(gallery)
+    assert {p.name for p in key_file.parent.iterdir() if "key" in p.name} == {key_file.name}
+
+
 @pytest.mark.parametrize("old_key", ["there", "gone"])
 def test_power_lost_after_the_commit(
     gallery: Gallery, path: Path, key_file: Path, template: Template, old_key: str

@@ -242,3 +242,20 @@ def test_anything_may_be_looked_up(gallery: Gallery, template: Template, name: s
     gallery.enrol("Ann", [template(1)])
     assert gallery.find(name) is None
     assert gallery.id_of(name) is None
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_a_start_that_was_killed_left_is_swept(
+    path: Path, key_file: Path, begun: bool
+) -> None:
+    if begun:
+        Gallery.open(path, key_file, create=True).close()
+    path.parent.mkdir(exist_ok=True)
+    drafts = path.parent / f".{path.name}.x1"
+    drafts.mkdir()
+    (drafts / path.name).touch()
+    key_file.with_name(f".{key_file.name}.0123456789abcdef").write_bytes(bytes(32))
+    another = path.parent / ".another"
+    another.touch()
+    Gallery.open(path, key_file, create=True).close()
+    assert {p.name for p in path.parent.iterdir()} == {path.name, key_file.name, another.name}
