@@ -26,7 +26,7 @@ Tensor = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """Name, shape and type of one input or output of a loaded network."""
+    """Name, shape and type of one input or output of a loaded network; a free size is -1."""
 
     name: str
     shape: tuple[int, ...]

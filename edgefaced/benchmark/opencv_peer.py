@@ -72,7 +72,7 @@ def plain_weights(spec: ModelSpec, original: bytes) -> bytes:
     """
     require_onnx()
     graph = read_graph(original)
-    fix_size(graph, input_shape(spec, FACE_SIDE_PX))
+    fix_size(graph, input_shape(spec, FACE_SIDE_PX, FACE_SIDE_PX))
     return write_graph(graph)
 
 

@@ -161,7 +161,7 @@ def open_pipeline(
             backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
             opened.callback(backend.close)
             clocks.append(ClockedBackend(backend))
-        detector = NetworkDetector(clocks[0], detector_spec)
+        detector = NetworkDetector(clocks[0], detector_spec, size=detector_size)
         recogniser = Recogniser(detector, NetworkEmbedder(clocks[1], embedder_spec), ())
         yield Pipeline(recogniser, detector, clocks[1], limits)
 

@@ -7,7 +7,7 @@ the way back uses each axis' own: nothing drifts at small sizes or extreme aspec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -57,6 +57,18 @@ def fit(width: int, height: int, input_width: int, input_height: int) -> Letterb
         input_height=input_height,
         fitted_width=min(max(round(width * scale), 1), input_width),
         fitted_height=min(max(round(height * scale), 1), input_height),
+    )
+
+
+def trimmed(box: Letterbox, step: int) -> Letterbox:
+    """The same frame in the smallest input that holds it, both sides multiples of `step`.
+
+    Only padding goes: what is drawn, and where, stays. The input's sides are multiples already.
+    """
+    return replace(
+        box,
+        input_width=-(-box.fitted_width // step) * step,
+        input_height=-(-box.fitted_height // step) * step,
     )
 
 

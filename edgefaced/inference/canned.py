@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from edgefaced.errors import ModelError
-from edgefaced.inference.feeds import check_feeds
+from edgefaced.inference.feeds import check_feeds, fits
 from edgefaced.protocols import Tensor, TensorSpec
 
 
@@ -56,7 +56,7 @@ def _check_answer(outputs: Sequence[TensorSpec], answer: Sequence[Tensor]) -> No
     if len(answer) != len(outputs):
         raise ModelError(f"an answer has {len(answer)} tensors, the network {len(outputs)} outputs")
     for spec, tensor in zip(outputs, answer, strict=True):
-        if tensor.dtype != spec.dtype or tensor.shape != spec.shape:
+        if tensor.dtype != spec.dtype or not fits(tensor.shape, spec.shape):
             raise ModelError(
                 f"answer {spec.name!r} is {tensor.dtype} {list(tensor.shape)}, the network gives "
                 f"{spec.dtype} {list(spec.shape)}"

@@ -10,7 +10,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from edgefaced.errors import ModelError
-from edgefaced.inference.feeds import check_feeds
+from edgefaced.inference.feeds import FREE, check_feeds
 from edgefaced.protocols import Tensor, TensorSpec
 
 PROVIDER = "CPUExecutionProvider"
@@ -127,10 +127,10 @@ def one_line(error: Exception) -> str:
 
 
 def _spec(what: str, arg: ort.NodeArg) -> TensorSpec:
-    if arg.type not in TENSOR_TYPES or not all(isinstance(size, int) for size in arg.shape):
+    if arg.type not in TENSOR_TYPES:
         raise ModelError(
-            f"{what} {arg.name!r} is {arg.type} {list(arg.shape)}: it needs float32 or uint8 and a "
-            f"fixed shape",
+            f"{what} {arg.name!r} is {arg.type} {list(arg.shape)}: it needs float32 or uint8",
             "prepare the network: edgefaced models pull",
         )
-    return TensorSpec(arg.name, tuple(arg.shape), TENSOR_TYPES[arg.type])
+    shape = tuple(size if isinstance(size, int) else FREE for size in arg.shape)
+    return TensorSpec(arg.name, shape, TENSOR_TYPES[arg.type])

@@ -103,9 +103,10 @@ def keep(layout: Layout, spec: ModelSpec, prepared: PreparedModel) -> PreparedRe
         files = []
         for kind, data in (("portable", variant.portable), ("optimised", variant.optimised)):
             digest = hashlib.sha256(data).hexdigest()
-            # Named after its content: a reader of the old record never sees new bytes.
+            # Named after its content: a reader of the old record never sees new bytes, and sizes
+            # that share a network share its file.
             file = FileRecord(
-                file=f"{kind}-{variant.size}-{digest[:16]}.onnx",
+                file=f"{kind}-{digest[:16]}.onnx",
                 size_bytes=len(data),
                 sha256=digest,
             )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from edgefaced.core.candidates import Candidates, faces_of, join
-from edgefaced.core.letterbox import Letterbox, fit
+from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet
 from edgefaced.errors import ModelContractError
 from edgefaced.models.manifest import DecoderSpec, ModelSpec
 from edgefaced.protocols import InferenceBackend, Tensor
-from edgefaced.recognition.contract import IMAGE, check_contract
-from edgefaced.types import FaceDetection, Frame
+from edgefaced.recognition.contract import FREE, IMAGE, check_contract
+from edgefaced.types import U8, FaceDetection, Frame
 
 
 def decode(
@@ -56,15 +56,35 @@ def decode(
 
 
 class NetworkDetector:
-    """Detects faces with one loaded network; the input buffer is allocated once and reused."""
+    """Detects faces with one loaded network; the input buffer is allocated once and reused.
+
+    A network of free size sees each frame without the padding that would make it a square: 40 %
+    less to compute for a 16:9 frame.
+    """
 
     def __init__(
-        self, backend: InferenceBackend, spec: ModelSpec, *, score_threshold: float | None = None
+        self,
+        backend: InferenceBackend,
+        spec: ModelSpec,
+        *,
+        size: int,
+        score_threshold: float | None = None,
     ) -> None:
-        """Raises ModelContractError where the network is not what `spec` promises."""
+        """`size` is the larger side of the input, in pixels, where the network leaves it free.
+
+        Raises ModelContractError where the network is not what `spec` promises.
+        """
         if spec.decoder is None:
             raise ModelContractError(f"{spec.id} has no decoder", "it is not a detector")
-        _, self.input_height, self.input_width, _ = check_contract(backend, spec)
+        _, height, width, _ = check_contract(backend, spec)
+        self._free = FREE in (height, width)
+        self.input_height, self.input_width = (size, size) if self._free else (height, width)
+        self._step = max(spec.decoder.strides)
+        if self._free and size % self._step:
+            raise ModelContractError(
+                f"{spec.id} takes multiples of {self._step} pixels, not {size}",
+                "set detection.input_size_px",
+            )
         self._backend = backend
         self._decoder = spec.decoder
         self._order = spec.input.colour_order
@@ -73,7 +93,8 @@ class NetworkDetector:
         )
         self._names = [output.name for output in backend.outputs]
         # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
-        self._input = _aligned_bytes(self.input_height, self.input_width)
+        self._buffer = _aligned_bytes(self.input_height * self.input_width * 3)
+        self._input = self._buffer.reshape(1, self.input_height, self.input_width, 3)
         self._model_id = spec.id
 
     def detect(self, frame: Frame) -> list[FaceDetection]:
@@ -89,6 +110,10 @@ class NetworkDetector:
     def feed(self, frame: Frame) -> Letterbox:
         """Draws the frame into the network's input: the one pass over the frame's pixels."""
         box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        if self._free:
+            box = trimmed(box, self._step)
+            used = self._buffer[: box.input_height * box.input_width * 3]
+            self._input = used.reshape(1, box.input_height, box.input_width, 3)
         draw(self._input[0], frame, box, self._order)
         return box
 
@@ -103,8 +128,8 @@ class NetworkDetector:
             candidates = decode(
                 tensors,
                 self._decoder,
-                input_width=self.input_width,
-                input_height=self.input_height,
+                input_width=box.input_width,
+                input_height=box.input_height,
                 threshold=self._threshold,
             )
         except ValueError as error:
@@ -114,9 +139,8 @@ class NetworkDetector:
         return faces_of(candidates, box, self._decoder.nms_iou)
 
 
-def _aligned_bytes(height: int, width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """A zeroed (1, height, width, 3) uint8 array whose first byte lies on a 64-byte boundary."""
-    size = height * width * 3
+def _aligned_bytes(size: int) -> U8:
+    """So many zeroed bytes, the first of which lies on a 64-byte boundary."""
     raw = np.zeros(size + 63, dtype=np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + size].reshape(1, height, width, 3)
+    return raw[start : start + size]

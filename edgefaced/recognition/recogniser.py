@@ -108,7 +108,8 @@ def open_recogniser(
 ) -> Recogniser:
     """Loads a pack's prepared networks. Raises ModelMissing, ModelDamaged or ModelContractError.
 
-    `detector_size` is the side of the detector's input in pixels, one of those the pack prepares.
+    `detector_size` is the larger side of the detector's input in pixels, one of those the pack
+    prepares.
     """
     detector_spec = manifest.of_role(Role.DETECTOR)
     embedder_spec = manifest.of_role(Role.EMBEDDER)
@@ -118,7 +119,9 @@ def open_recogniser(
     try:
         for file in (detector_file, embedder_file):
             opened.append(OnnxBackend(file.data, threads=threads, optimise=not file.optimised))
-        detector = NetworkDetector(opened[0], detector_spec, score_threshold=score_threshold)
+        detector = NetworkDetector(
+            opened[0], detector_spec, size=detector_size, score_threshold=score_threshold
+        )
         embedder = NetworkEmbedder(opened[1], embedder_spec)
     except BaseException:
         for backend in opened:

@@ -1,9 +1,11 @@
 """Preparing a network at pull or import time: rewritten, optimised for this machine, and proven.
 
-    read -> check against the manifest -> fix the size -> simplify -> input stage -> prove -> save
+    read -> check against the manifest -> fix the size -> input stage -> simplify -> free the size
+    -> prove -> save
 
 A prepared network has one input `image`, (1, height, width, 3) uint8 in the manifest's colour
-order, and the manifest's outputs as float32 of fixed shape.
+order, and the manifest's outputs as float32. A detector's height and width are free: it runs at
+every multiple of its largest stride, so that a wide frame is not padded to a square.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from edgefaced.models.prepare.contract import (
     check_prepared,
     exported_size,
     input_shape,
+    proven_heights,
     sizes_of,
 )
 from edgefaced.models.prepare.graph import Graph
@@ -29,9 +32,9 @@ from edgefaced.models.prepare.optimised import (
     machine_fingerprint,
     optimise,
 )
-from edgefaced.models.prepare.proof import Candidate, Proof, prove
+from edgefaced.models.prepare.proof import Candidate, Proof, prove, weakest
 from edgefaced.models.prepare.simplify import simplify
-from edgefaced.models.prepare.sizing import fix_size
+from edgefaced.models.prepare.sizing import fix_size, free_size
 from edgefaced.types import U8
 
 __all__ = [
@@ -49,7 +52,10 @@ PREPARE_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class PreparedVariant:
-    """One size of a network: a file for any machine, and one that is optimised for this."""
+    """One size of a network: a file for any machine, and one that is optimised for this.
+
+    The sizes of a detector share both.
+    """
 
     size: int
     portable: bytes
@@ -82,15 +88,19 @@ def prepare_model(
     exported = exported_size(graph, spec)
     sizes = sizes_of(spec)
 
+    portable = write_graph(_rewritten(spec, original, sizes[0], channel_block(threads)))
+    optimised = optimise(portable, threads)
+    candidates = [Candidate(portable, optimise=True), Candidate(optimised, optimise=False)]
+
     def variant(size: int) -> PreparedVariant:
-        portable = write_graph(_rewritten(spec, original, size, channel_block(threads)))
-        optimised = optimise(portable, threads)
-        candidates = [Candidate(portable, optimise=True), Candidate(optimised, optimise=False)]
-        # A file of one size is proven as it is at that size, and at another one against itself
-        # with nothing changed but the size.
-        held_against = original if exported in (None, size) else _resized(spec, original, size)
-        proof = prove(spec, held_against, candidates, photographs, size, threads)
-        return PreparedVariant(size, portable, optimised, proof)
+        proofs = []
+        for height in proven_heights(spec, size):
+            # A file of one size is proven as it is at that size, and at another one against itself
+            # with nothing changed but the size.
+            as_it_is = exported is None or exported == size == height
+            held_against = original if as_it_is else _resized(spec, original, height, size)
+            proofs.append(prove(spec, held_against, candidates, photographs, height, size, threads))
+        return PreparedVariant(size, portable, optimised, weakest(proofs))
 
     if exported is not None and exported not in sizes:
         variant(exported)
@@ -105,16 +115,18 @@ def prepare_model(
 
 def _rewritten(spec: ModelSpec, original: bytes, size: int, block: int) -> Graph:
     graph = read_graph(original)
-    fix_size(graph, input_shape(spec, size))
+    fix_size(graph, input_shape(spec, size, size))
     by_name = {value.name: value for value in graph.outputs}
     graph.outputs = [by_name[output.name] for output in spec.output]
     check_prepared(graph, spec, size)
     add_input_stage(graph, spec)
     simplify(graph, block=block)
+    if spec.decoder is not None:
+        free_size(graph)
     return graph
 
 
-def _resized(spec: ModelSpec, original: bytes, size: int) -> bytes:
+def _resized(spec: ModelSpec, original: bytes, height: int, width: int) -> bytes:
     graph = read_graph(original)
-    fix_size(graph, input_shape(spec, size))
+    fix_size(graph, input_shape(spec, height, width))
     return write_graph(graph)

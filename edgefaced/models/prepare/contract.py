@@ -43,10 +43,10 @@ def check_original(graph: Graph, spec: ModelSpec) -> None:
             _check_shape(spec, f"output {output.name!r}", shapes[output.name], output.shape)
 
 
-def input_shape(spec: ModelSpec, size: int) -> tuple[int, ...]:
+def input_shape(spec: ModelSpec, height: int, width: int) -> tuple[int, ...]:
     """Shape of the network's own input at one size."""
     channels_first = spec.input.layout == "NCHW"
-    return (1, 3, size, size) if channels_first else (1, size, size, 3)
+    return (1, 3, height, width) if channels_first else (1, height, width, 3)
 
 
 def exported_size(graph: Graph, spec: ModelSpec) -> int | None:
@@ -66,6 +66,14 @@ def sizes_of(spec: ModelSpec) -> tuple[int, ...]:
             f"{spec.id}: input.shape is {height}x{width}", "a square, fixed size is needed"
         )
     return (height,)
+
+
+def proven_heights(spec: ModelSpec, size: int) -> tuple[int, ...]:
+    """At a width of `size`: the square and, for a detector, the height of a 16:9 frame."""
+    if spec.decoder is None:
+        return (size,)
+    step = max(spec.decoder.strides)
+    return size, -(-size * 9 // (16 * step)) * step
 
 
 def check_prepared(graph: Graph, spec: ModelSpec, size: int) -> None:

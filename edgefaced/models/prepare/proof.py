@@ -66,14 +66,15 @@ def prove(
     original: bytes,
     candidates: Sequence[Candidate],
     photographs: Sequence[U8],
-    size: int,
+    height: int,
+    width: int,
     threads: int,
 ) -> Proof:
-    """Runs the original and every candidate on the same pictures.
+    """Runs the original and every candidate on the same pictures, `width` being the larger side.
 
     Raises ModelContractError where an output's cosine is below 0.9999 or is none at all.
     """
-    pictures = pictures_for(photographs, size)
+    pictures = [picture[:height] for picture in pictures_for(photographs, width)]
     names = [output.name for output in spec.output]
     feeds = [network_input(spec, picture) for picture in pictures]
     wanted = reference_answers(original, spec.input.name, names, feeds, threads)
@@ -86,7 +87,7 @@ def prove(
                 cosine, difference = agreement(old, new)
                 if not cosine >= LOWEST_COSINE:  # also for NaN
                     raise ModelContractError(
-                        f"{spec.id} at {size}x{size}: output {name!r} of the prepared network "
+                        f"{spec.id} at {width}x{height}: output {name!r} of the prepared network "
                         f"differs from the original's: cosine {cosine:.6f}, {LOWEST_COSINE} is "
                         f"needed",
                         "this version of edgefaced cannot prepare this network",
@@ -95,6 +96,16 @@ def prove(
         backend.close()
     kind: Literal["photographs", "pattern"] = "photographs" if photographs else "pattern"
     return Proof(kind, len(pictures), lowest, largest)
+
+
+def weakest(proofs: Sequence[Proof]) -> Proof:
+    """All of them as one."""
+    return Proof(
+        kind=proofs[0].kind,
+        inputs=sum(proof.inputs for proof in proofs),
+        lowest_cosine=min(proof.lowest_cosine for proof in proofs),
+        largest_difference=max(proof.largest_difference for proof in proofs),
+    )
 
 
 def agreement(a: F32, b: F32) -> tuple[float, float]:

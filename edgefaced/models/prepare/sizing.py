@@ -40,6 +40,19 @@ def fix_size(graph: Graph, shape: Shape) -> None:
             )
 
 
+def free_size(graph: Graph) -> None:
+    """Frees height and width of the input `image` (1, height, width, 3), and what follows them.
+
+    The graph then runs at every size that its strides divide; which of them give what the original
+    gives is for a proof to say. Raises ModelContractError where a Reshape cannot follow.
+    """
+    image = graph.inputs[0]
+    batch, height, width, channels = image.shape
+    _release_reshapes(graph, (batch, 2 * height, 3 * width, channels))
+    graph.inputs[0] = Value(image.name, (batch, FREE, FREE, channels), image.dtype)
+    graph.outputs = [Value(v.name, (FREE,) * len(v.shape), v.dtype) for v in graph.outputs]
+
+
 def factors_for_sizes(graph: Graph) -> None:
     """Rewrites Resize to constant sizes as Resize by the whole factors that give just those.
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefaced.core.letterbox import fit, halvings, resize_into
+from edgefaced.core.letterbox import fit, halvings, resize_into, trimmed
 from edgefaced.types import U8
 
 sides = st.integers(1, 5000)
@@ -80,3 +80,15 @@ def test_a_picture_is_halved_until_at_most_half_remains_to_go() -> None:
     assert halvings((1080, 1920), (180, 320)) == [(540, 960), (270, 480)]
     assert halvings((100, 4000), (10, 320)) == [(50, 2000), (25, 1000), (13, 500)]
     assert halvings((30, 20), (300, 200)) == []
+
+
+@given(sides, sides, st.sampled_from([8, 32]))
+def test_trimming_takes_padding_only(width: int, height: int, step: int) -> None:
+    box = fit(width, height, 320, 320)
+    small = trimmed(box, step)
+    assert small.input_width % step == small.input_height % step == 0
+    assert 0 <= small.input_width - box.fitted_width < step
+    assert 0 <= small.input_height - box.fitted_height < step
+    assert max(small.input_width, small.input_height) == 320
+    points = np.array([[3, 5], [90, 7]], np.float32)
+    assert (small.to_frame(points) == box.to_frame(points)).all()

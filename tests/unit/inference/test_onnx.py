@@ -32,11 +32,16 @@ def test_an_unknown_operator_is_an_error() -> None:
         OnnxBackend(made_up, threads=1, optimise=True)
 
 
-def test_a_network_of_free_shape_was_not_prepared() -> None:
-    free = network(RELU, {}, {"x": ["batch", 3]}, {"y": ["batch", 3]})
-    with pytest.raises(ModelError, match="fixed shape") as raised:
-        OnnxBackend(free, threads=1, optimise=True)
-    assert "models pull" in raised.value.hint
+def test_a_free_size_may_differ_from_run_to_run() -> None:
+    free = network(RELU, {}, {"x": ["rows", 3]}, {"y": ["rows", 3]})
+    backend = OnnxBackend(free, threads=1, optimise=True)
+    assert [spec.shape for spec in (*backend.inputs, *backend.outputs)] == [(-1, 3), (-1, 3)]
+    for rows in (1, 4, 2):
+        (given,) = backend.run({"x": np.full((rows, 3), -1, np.float32)})
+        assert given.shape == (rows, 3)
+    for shape in ((2, 4), (0, 3), (3,)):
+        with pytest.raises(ModelError, match="the network takes"):
+            backend.run({"x": np.zeros(shape, np.float32)})
 
 
 def test_a_network_of_another_type_was_not_prepared() -> None:

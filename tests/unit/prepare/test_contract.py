@@ -155,6 +155,6 @@ def test_the_size_a_file_was_exported_for() -> None:
 
 
 def test_the_shape_at_a_size() -> None:
-    assert input_shape(spec(), 64) == (1, 3, 64, 64)
+    assert input_shape(spec(), 64, 64) == (1, 3, 64, 64)
     nhwc = embedder_spec(embedder(), shape=(1, 8, 8, 3), layout="NHWC")
-    assert input_shape(nhwc, 64) == (1, 64, 64, 3)
+    assert input_shape(nhwc, 64, 64) == (1, 64, 64, 3)

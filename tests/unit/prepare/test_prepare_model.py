@@ -76,7 +76,8 @@ def test_it_says_what_made_it_and_where() -> None:
     assert prepared.machine == machine_fingerprint()
     assert [variant.size for variant in prepared.variants] == [64, 96]
     for variant in prepared.variants:
-        assert (variant.proof.kind, variant.proof.inputs) == ("photographs", 4)
+        # Two photographs, whole and their middles, in a square and in 16:9.
+        assert (variant.proof.kind, variant.proof.inputs) == ("photographs", 8)
         assert variant.proof.lowest_cosine >= 0.9999
 
 
@@ -86,12 +87,19 @@ def test_a_prepared_detector_keeps_its_contract(optimised: bool) -> None:
         data = variant.optimised if optimised else variant.portable
         backend = OnnxBackend(data, threads=1, optimise=not optimised)
         (image,) = backend.inputs
-        shape = (1, variant.size, variant.size, 3)
-        assert image == TensorSpec("image", shape, np.dtype(np.uint8))
+        assert image == TensorSpec("image", (1, -1, -1, 3), np.dtype(np.uint8))
         assert [o.name for o in backend.outputs] == ["box_8", "score_8", "landmarks_8"]
         assert {o.dtype for o in backend.outputs} == {np.dtype(np.float32)}
-        cells = (variant.size // 8) ** 2 * 2
-        assert [o.shape for o in backend.outputs] == [(1, cells, 4), (1, cells, 1), (1, cells, 10)]
+        for height in (variant.size, 40):
+            cells = (variant.size // 8) * (height // 8) * 2
+            given = backend.run({"image": np.zeros((1, height, variant.size, 3), np.uint8)})
+            assert [o.shape for o in given] == [(1, cells, 4), (1, cells, 1), (1, cells, 10)]
+
+
+def test_every_size_of_a_detector_is_one_file() -> None:
+    small, large = prepared_detector().variants
+    assert small.portable == large.portable
+    assert small.optimised == large.optimised
 
 
 def test_a_prepared_detector_answers_as_the_original() -> None:

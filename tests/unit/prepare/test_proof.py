@@ -44,26 +44,26 @@ def prepared(model: bytes) -> Candidate:
 
 
 def test_the_same_network_is_proven() -> None:
-    proof = prove(SPEC, ORIGINAL, [prepared(ORIGINAL)], PHOTOGRAPHS, 32, 1)
+    proof = prove(SPEC, ORIGINAL, [prepared(ORIGINAL)], PHOTOGRAPHS, 32, 32, 1)
     assert (proof.kind, proof.inputs) == ("photographs", 4)
     assert proof.lowest_cosine > 0.999999
     assert proof.largest_difference < 1e-3
 
 
 def test_without_photographs_a_pattern_serves() -> None:
-    proof = prove(SPEC, ORIGINAL, [prepared(ORIGINAL)], [], 32, 1)
+    proof = prove(SPEC, ORIGINAL, [prepared(ORIGINAL)], [], 32, 32, 1)
     assert (proof.kind, proof.inputs) == ("pattern", 2)
 
 
 def test_an_answer_that_points_elsewhere_is_refused() -> None:
     bent = [prepared(ORIGINAL), prepared(embedder(bend=0.1))]
     with pytest.raises(ModelContractError, match=r"'vector'.*cosine 0\.99.*0\.9999 is needed"):
-        prove(SPEC, ORIGINAL, bent, PHOTOGRAPHS, 32, 1)
+        prove(SPEC, ORIGINAL, bent, PHOTOGRAPHS, 32, 32, 1)
 
 
 def test_the_largest_difference_is_told() -> None:
     """A cosine is blind to length; the difference is not."""
-    proof = prove(SPEC, ORIGINAL, [prepared(embedder(scale=1.001))], PHOTOGRAPHS, 32, 1)
+    proof = prove(SPEC, ORIGINAL, [prepared(embedder(scale=1.001))], PHOTOGRAPHS, 32, 32, 1)
     assert proof.lowest_cosine > 0.999999
     assert proof.largest_difference > 1e-4
 

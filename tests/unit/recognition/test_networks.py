@@ -80,7 +80,9 @@ def one_face(score: float) -> list[Tensor]:
 
 
 def detector(answers: list[list[Tensor]], **more: Any) -> NetworkDetector:
-    return NetworkDetector(CannedBackend([IMAGE], OUTPUTS, answers), spec("detector"), **more)
+    return NetworkDetector(
+        CannedBackend([IMAGE], OUTPUTS, answers), spec("detector"), size=SIDE, **more
+    )
 
 
 def frame(width: int = 128, height: int = 128) -> Frame:
@@ -112,15 +114,45 @@ def test_the_input_is_aligned_for_dma_and_in_the_models_order() -> None:
 
     blue = Frame(0, 0, np.full((64, 64, 3), (255, 0, 0), np.uint8), PixelFormat.BGR)
     backend = Recording([IMAGE], OUTPUTS, [one_face(0.1)])
-    NetworkDetector(backend, spec("detector")).detect(blue)
+    NetworkDetector(backend, spec("detector"), size=SIDE).detect(blue)
     assert seen[0].ctypes.data % 64 == 0
     assert seen[0][0, 5, 5].tolist() == [0, 0, 255]
+
+
+def test_a_network_of_free_size_sees_no_more_than_the_frame() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    class Recording(CannedBackend):
+        def run(self, feeds: Any) -> Any:
+            assert feeds["image"].ctypes.data % 64 == 0
+            seen.append(feeds["image"].shape)
+            return super().run(feeds)
+
+    free = tensor("image", 1, -1, -1, 3, dtype=np.uint8)
+    outputs = (tensor("s", 1, -1, 1), tensor("b", 1, -1, 4), tensor("k", 1, -1, 10))
+    row = [values[:, 2:] for values in one_face(0.9)]  # one row of cells, the face in its second
+    answers = [row, one_face(0.9), row]
+    wide = NetworkDetector(Recording([free], outputs, answers), spec("detector"), size=SIDE)
+    (above,) = wide.detect(frame(128, 60))
+    (square,) = wide.detect(frame(128, 128))
+    wide.detect(frame(1000, 10))
+    assert seen == [(1, 32, 64, 3), (1, 64, 64, 3), (1, 32, 64, 3)]
+    assert above.box.left == pytest.approx(square.box.left) == pytest.approx(16.5 * 2 - 0.5)
+    assert square.box.bottom == pytest.approx(48.5 * 2 - 0.5)
+    assert above.box.bottom == pytest.approx(16.5 * 2 - 0.5)
+
+
+def test_a_size_that_the_strides_do_not_divide_is_refused() -> None:
+    free = tensor("image", 1, -1, -1, 3, dtype=np.uint8)
+    backend = CannedBackend([free], OUTPUTS, [one_face(0.1)])
+    with pytest.raises(ModelContractError, match="multiples of 32 pixels, not 80"):
+        NetworkDetector(backend, spec("detector"), size=80)
 
 
 def test_a_decoder_that_does_not_fit_is_a_contract_error() -> None:
     outputs = (tensor("s", 1, 5, 1), tensor("b", 1, 5, 4), tensor("k", 1, 5, 10))
     answer = [np.zeros(o.shape, np.float32) for o in outputs]
-    broken = NetworkDetector(CannedBackend([IMAGE], outputs, [answer]), spec("detector"))
+    broken = NetworkDetector(CannedBackend([IMAGE], outputs, [answer]), spec("detector"), size=SIDE)
     with pytest.raises(ModelContractError, match="test-detector: stride 32: 5 scores, not 4"):
         broken.detect(frame())
 
@@ -141,7 +173,7 @@ def test_a_network_that_breaks_its_contract_is_refused(
 ) -> None:
     answer = [np.zeros(o.shape, o.dtype) for o in outputs]
     with pytest.raises(ModelContractError, match=words):
-        NetworkDetector(CannedBackend(inputs, outputs, [answer]), spec("detector"))
+        NetworkDetector(CannedBackend(inputs, outputs, [answer]), spec("detector"), size=SIDE)
 
 
 def embedder(answer: Tensor, *, face: TensorSpec = FACE) -> NetworkEmbedder:
@@ -168,7 +200,7 @@ def test_a_broken_answer_is_an_error_with_a_way_out() -> None:
 def test_roles_and_sizes_are_checked() -> None:
     backend = CannedBackend([IMAGE], OUTPUTS, [one_face(0.1)])
     with pytest.raises(ModelContractError, match="not a detector"):
-        NetworkDetector(backend, spec("embedder"))
+        NetworkDetector(backend, spec("embedder"), size=SIDE)
     with pytest.raises(ModelContractError, match="not an embedder"):
         NetworkEmbedder(backend, spec("detector"))
     with pytest.raises(ModelContractError, match="64, 64"):
@@ -179,7 +211,7 @@ def test_a_recogniser_observes_aligns_and_embeds_in_the_embedders_order() -> Non
     eyes = CannedBackend([IMAGE], OUTPUTS, [one_face(0.9)])
     mind = CannedBackend([FACE], [tensor("e", 1, 16)], [[np.ones((1, 16), np.float32)]])
     recogniser = Recogniser(
-        NetworkDetector(eyes, spec("detector")),
+        NetworkDetector(eyes, spec("detector"), size=SIDE),
         NetworkEmbedder(mind, spec("embedder")),
         (eyes, mind),
     )
