@@ -226,10 +226,10 @@ def network_costs(bench: Bench, frame: Frame) -> NetworkCosts:
     spec, whole_side = bench.manifest.of_role(Role.DETECTOR), whole_size(bench.settings)
     with (
         bench.open_recogniser() as recogniser,
-        opened_network(bench.store, spec, whole_side, bench.threads) as large,
-        opened_network(bench.store, spec, close_size(bench.manifest), bench.threads) as small,
+        opened_network(bench.store, spec, whole_side, bench.threads) as network,
     ):
-        whole, close = NetworkDetector(large, spec), NetworkDetector(small, spec)
+        whole = NetworkDetector(network, spec, size=whole_side)
+        close = NetworkDetector(network, spec, size=close_size(bench.manifest))
         face = recogniser.observe(frame)[0]
         part = crop(frame, square_around(face.detection.box, REGION_SIDES))
         whole.feed(frame)

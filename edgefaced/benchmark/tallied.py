@@ -16,12 +16,15 @@ class Tally:
         self._lock = threading.Lock()
         self.lent = 0
         self.returned = 0
+        self.newest = -1
+        """Number of the frame that was lent last."""
         self.numbers: dict[int, int] = {}
         """Number of a frame by the time at which it was captured; kept where it was asked for."""
 
-    def lend(self) -> None:
+    def lend(self, number: int) -> None:
         with self._lock:
             self.lent += 1
+            self.newest = number
 
     def take_back(self) -> None:
         with self._lock:
@@ -48,9 +51,9 @@ class TalliedCamera:
         lease = self._camera.next(timeout)
         if lease is None:
             return None
-        self._tally.lend()
+        frame = lease.frame
+        self._tally.lend(frame.sequence)
         if self._numbered:
-            frame = lease.frame
             self._tally.numbers[frame.captured_ns] = frame.sequence
         return _TalliedLease(lease, self._tally)
 
