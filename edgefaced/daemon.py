@@ -78,25 +78,21 @@ def parts_of(
     """
     store = ModelStore(places.models_dir)
     manifest = find_pack(settings.models.pack, (store.layout.packs,))
-    embedder = manifest.of_role(Role.EMBEDDER)
+    detector, embedder = manifest.of_role(Role.DETECTOR), manifest.of_role(Role.EMBEDDER)
     # Two networks run at the same time, in two threads: each gets half of the cores.
     threads = settings.inference.threads or max(1, min(4, usable_cores() // 2))
     camera = settings.camera
 
     @contextmanager
     def open_watcher() -> Iterator[Watcher]:
-        with (
-            opened_network(
-                store, manifest.of_role(Role.DETECTOR), whole_size(settings), threads
-            ) as whole,
-            opened_network(
-                store, manifest.of_role(Role.DETECTOR), close_size(manifest), threads
-            ) as close,
-        ):
-            spec, score = manifest.of_role(Role.DETECTOR), settings.detection.score_threshold
+        # One network of free size serves both looks; each look has a buffer of its own.
+        size, score = whole_size(settings), settings.detection.score_threshold
+        with opened_network(store, detector, size, threads) as network:
             yield Watcher(
-                NetworkDetector(whole, spec, score_threshold=score),
-                NetworkDetector(close, spec, score_threshold=score),
+                NetworkDetector(network, detector, size=size, score_threshold=score),
+                NetworkDetector(
+                    network, detector, size=close_size(manifest), score_threshold=score
+                ),
             )
 
     @contextmanager
@@ -117,7 +113,6 @@ def parts_of(
                 index.close()
 
     # What is missing is said here, before anything starts and before a reload stops what runs.
-    detector = manifest.of_role(Role.DETECTOR)
     for spec, size in (
         (detector, whole_size(settings)),
         (detector, close_size(manifest)),

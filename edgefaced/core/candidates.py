@@ -23,7 +23,7 @@ class Candidates:
     scores: F32
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def cell_origins(input_width: int, input_height: int, stride: int, anchors: int) -> F32:
     """Top left corner of each anchor's cell, (rows * columns * anchors, 2), row by row.
 

@@ -46,7 +46,7 @@ __all__ = [
     "prepare_model",
 ]
 
-PREPARE_VERSION = 2
+PREPARE_VERSION = 3
 """Raised with every change of what preparing makes; files of another version are made again."""
 
 
