@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from edgefaced.protocols import EventSink
 
 
+class ReaderGone(Exception):
+    """Whoever read stdout (`| head`) has gone for good: nothing that is worth another try."""
+
+
 class TerminalSink:
     """Events as lines for a person, or as JSON lines; with names where `named`."""
 
@@ -33,12 +37,19 @@ class TerminalSink:
         self._named = named
 
     def emit(self, event: Event) -> None:
-        """Raises OSError where stdout cannot be written."""
+        """Raises OSError where stdout cannot be written, ReaderGone where nobody reads it."""
         from edgefaced.sinks.shape import document, person_of
-        from edgefaced.sinks.words import in_words
 
         person = person_of(event) if self._named else None
         body = document(event, None if person is None else self._names.name_of(person))
+        try:
+            self._write(body)
+        except (BrokenPipeError, SystemExit) as error:  # SystemExit is what rich makes of it
+            raise ReaderGone from error
+
+    def _write(self, body: dict[str, Any]) -> None:
+        from edgefaced.sinks.words import in_words
+
         if self._as_json:
             sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
         else:
@@ -93,6 +104,8 @@ def run_command(
         supervisor_of(),
     )
     ending = daemon.run()
+    if any(isinstance(failure.error, ReaderGone) for failure in ending.failures):
+        raise BrokenPipeError
     report(ending)
     if not as_json:
         for line in summary(daemon.line):

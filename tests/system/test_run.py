@@ -72,6 +72,23 @@ def test_enrolled_people_are_known_and_others_are_not(house: Path) -> None:
     assert decisions(unknown) == [("unknown", None)]
 
 
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "lines"])
+def test_a_reader_of_events_that_has_gone_ends_the_run(house: Path, form: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "edgefaced", "run", *form, "--replay", str(house / "known")],
+        env=environment(house),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    with process.stderr as stderr:
+        said = stderr.read()
+    assert process.wait(timeout=60) == 141
+    assert b"Traceback" not in said
+
+
 class Running:
     """A daemon on an endless replay, and the events it has written."""
 
