@@ -318,6 +318,9 @@ def read_settings(path: Path, *, required: bool = False) -> Settings:
 
     Raises ConfigError with the key path, the value and what is allowed.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # Reading a pipe or a device might never end.
+        raise ConfigError(f"{path}: is no regular file", "the configuration is a TOML file")
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
