@@ -96,6 +96,6 @@ def running_threads(tasks: Path = PROC / "self" / "task") -> int:
 def _runs(task: Path) -> bool:
     try:
         state = (task / "stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False  # it has ended meanwhile
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it has ended, before its file was opened or before it was read
     return state == "R"

@@ -1,5 +1,6 @@
 """What else the machine did, read from /proc."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_running_threads_are_those_in_state_r(tmp_path: Path) -> None:
         task.joinpath("stat").write_text(f"{number} (a name) with ) R) {state} 1 2 3\n")
     (tmp_path / str(own + 4)).mkdir()  # ended between listing and reading
     assert running_threads(tmp_path) == 1
+
+
+def test_a_thread_that_ends_between_opening_and_reading_does_not_run(tmp_path: Path) -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    held = os.open(f"/proc/self/task/{thread.native_id}/stat", os.O_RDONLY)
+    done.set()
+    thread.join()
+    try:
+        task = tmp_path / "1"
+        task.mkdir()
+        # Opens what is still there, and reads what is not: the kernel says ESRCH, not ENOENT.
+        (task / "stat").symlink_to(f"/proc/self/fd/{held}")
+        assert running_threads(tmp_path) == 0
+    finally:
+        os.close(held)
 
 
 def test_settle_waits_for_a_busy_thread() -> None:
