@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 from edgefaced.camera.choose import open_camera
-from edgefaced.config import Places, Settings
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings
 from edgefaced.control.commands import Commands
 from edgefaced.control.contract import EnrolRequest
 from edgefaced.control.hub import EventHub

@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.config import Places, Settings
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings
 from edgefaced.core.coaching import Advice, Coach, Glimpse, Pose
 from edgefaced.core.quality import QualityLimits
 from edgefaced.enrolment.enrol import Enrolment, EnrolmentPolicy

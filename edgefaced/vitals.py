@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import Pace
 from edgefaced.pipeline.figures import Timing
 from edgefaced.pipeline.line import Line

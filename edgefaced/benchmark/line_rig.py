@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 
 from edgefaced.benchmark.film import Film, Pace
 from edgefaced.benchmark.tallied import TalliedCamera, Tally
-from edgefaced.config import Places, Settings
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings
 from edgefaced.daemon import parts_of
 from edgefaced.errors import UsageError
 from edgefaced.gallery.records import NewTemplate

@@ -18,7 +18,7 @@ from edgefaced.benchmark.pipeline import Pipeline, PipelineFigures, figures, ope
 from edgefaced.benchmark.quiet import Noise, Watch
 from edgefaced.benchmark.scene import scene
 from edgefaced.benchmark.side_by_side import Comparison, compare
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.errors import UsageError
 from edgefaced.gallery.index import LiveIndex, open_index
 from edgefaced.gallery.records import NewTemplate

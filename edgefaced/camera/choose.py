@@ -11,7 +11,7 @@ from edgefaced.camera.v4l2.faults import who_holds
 from edgefaced.camera.v4l2.kernel import Kernel, LinuxKernel
 from edgefaced.camera.v4l2.names import find_node, nodes
 from edgefaced.camera.v4l2.search import first_camera
-from edgefaced.config import CameraSection
+from edgefaced.config.sections import CameraSection
 from edgefaced.errors import ConfigError
 from edgefaced.pictures.find import find_pictures
 from edgefaced.protocols import Camera, CameraWish

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, plain, print_json, stdout
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 
 
 def flat(settings: Settings) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from edgefaced.config import Places, Settings, read_settings
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings, read_settings
 
 
 @dataclass(frozen=True, slots=True)

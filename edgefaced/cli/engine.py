@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgefaced.cli.context import CliContext
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 
 if TYPE_CHECKING:
     from edgefaced.core.calibration import ThresholdChoice

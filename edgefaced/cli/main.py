@@ -14,7 +14,7 @@ import click
 from edgefaced import __version__
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.output import complain, fail, note
-from edgefaced.config import places_of_this_process
+from edgefaced.config.places import places_of_this_process
 from edgefaced.errors import EdgefacedError, StorageError, UsageError
 
 # name: module with a click command of that name's attribute. Loading one costs tens of

@@ -15,7 +15,7 @@ from edgefaced.cli.output import complain, json_option, note, plain, stdout
 from edgefaced.supervisor import goes_to_journal
 
 if TYPE_CHECKING:
-    from edgefaced.config import Settings
+    from edgefaced.config.settings import Settings
     from edgefaced.daemon import Ending
     from edgefaced.events import Event
     from edgefaced.pipeline.line import Line

@@ -15,7 +15,7 @@ from edgefaced.cli.output import fail, json_option, note, plain, print_json, std
 from edgefaced.errors import EdgefacedError, UsageError
 
 if TYPE_CHECKING:
-    from edgefaced.config import Settings
+    from edgefaced.config.settings import Settings
     from edgefaced.service.obstacles import Software
     from edgefaced.service.place import Place
     from edgefaced.service.steps import Step
@@ -43,7 +43,7 @@ def install_service(
 
     Doing it again changes nothing, or only what is new after an update.
     """
-    from edgefaced.config import read_settings
+    from edgefaced.config.settings import read_settings
     from edgefaced.service import obstacles
     from edgefaced.service.installation import Wish, install_steps, reach_of
     from edgefaced.service.place import Place

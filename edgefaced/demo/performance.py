@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.core.calibration import ThresholdChoice
 from edgefaced.demo.backdrop import HEIGHT_PX, WIDTH_PX
 from edgefaced.demo.pictures import Album

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgefaced.config import RecognitionSection
+from edgefaced.config.sections import RecognitionSection
 from edgefaced.core.calibration import Basis, ThresholdChoice, choose_threshold, fixed_threshold
 from edgefaced.errors import ConfigError
 from edgefaced.models.manifest import ModelSpec

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.service import units
 from edgefaced.service.place import UNIT, Accounts, Place
 from edgefaced.service.steps import HandOver, Link, Remove, Run, Step, WriteFile, owned_by_others

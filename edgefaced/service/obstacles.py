@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.errors import ManifestError, ModelMissing, ServiceError
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.state import PackState, pack_state

@@ -7,7 +7,7 @@ import pwd
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.config import Places, places
+from edgefaced.config.places import Places, places
 from edgefaced.gallery.keyfile import CREDENTIAL
 
 UNIT = "edgefaced.service"

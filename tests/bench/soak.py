@@ -27,7 +27,8 @@ from edgefaced.benchmark.machine import this_machine
 from edgefaced.benchmark.quiet import Watch
 from edgefaced.benchmark.scene import scene
 from edgefaced.benchmark.tallied import Tally
-from edgefaced.config import places_of_this_process, read_settings
+from edgefaced.config.places import places_of_this_process
+from edgefaced.config.settings import read_settings
 from edgefaced.events import DecisionMade, Event
 from edgefaced.pictures.decode import frame_of
 from edgefaced.types import U8

@@ -8,7 +8,8 @@ import pytest
 from stand_in_pack import PACK, import_stand_in
 
 from edgefaced.benchmark.measure import Beside, Plan, measure
-from edgefaced.config import Settings, places_of_this_process
+from edgefaced.config.places import places_of_this_process
+from edgefaced.config.settings import Settings
 from edgefaced.errors import ModelMissing
 from edgefaced.inference.threads import default_threads
 from edgefaced.models.catalogue import find_pack

@@ -18,7 +18,8 @@ from edgefaced.benchmark.film import RATE, film_of_files, film_of_frames, staged
 from edgefaced.benchmark.line import measure_line
 from edgefaced.benchmark.line_rig import Bench, line_on, open_bench
 from edgefaced.benchmark.tallied import Tally
-from edgefaced.config import Settings, places_of_this_process
+from edgefaced.config.places import places_of_this_process
+from edgefaced.config.settings import Settings
 from edgefaced.pictures.decode import frame_of, read_picture
 from edgefaced.pipeline.faces import FaceBatch
 from edgefaced.pipeline.handoff import LatestSlot

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from edgefaced.camera.choose import open_camera
-from edgefaced.config import CameraSection
+from edgefaced.config.sections import CameraSection
 from edgefaced.errors import LeaseError
 from edgefaced.protocols import Camera, FrameLease
 

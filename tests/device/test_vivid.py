@@ -17,7 +17,7 @@ from edgefaced.camera.v4l2.device import open_v4l2
 from edgefaced.camera.v4l2.kernel import LinuxKernel
 from edgefaced.camera.v4l2.names import find_node
 from edgefaced.camera.v4l2.offers import identify
-from edgefaced.config import CameraSection
+from edgefaced.config.sections import CameraSection
 from edgefaced.errors import CameraBusy, CameraError, CameraLost
 from edgefaced.protocols import Camera, CameraWish, FrameLease
 

@@ -13,7 +13,7 @@ import pytest
 
 from edgefaced import errors
 from edgefaced.cli.main import cli
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()

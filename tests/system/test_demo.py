@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from edgefaced.cli.main import run
-from edgefaced.config import places_of_this_process
+from edgefaced.config.places import places_of_this_process
 from edgefaced.demo.install import is_installed
 from edgefaced.demo.pictures import read_album
 from edgefaced.demo.script import SCENES

@@ -16,7 +16,7 @@ from plot_fonts import open_fonts
 from stand_in_pack import PACK, import_stand_in
 
 from edgefaced.cli.main import run
-from edgefaced.config import RecognitionSection
+from edgefaced.config.sections import RecognitionSection
 from edgefaced.core.calibration import Basis
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import CalibrationSpec

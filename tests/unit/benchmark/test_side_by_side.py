@@ -15,7 +15,7 @@ from edgefaced.benchmark.peer import Peer, PeerFace
 from edgefaced.benchmark.pipeline import NETWORKS, STAGES, Pipeline, figures, open_pipeline
 from edgefaced.benchmark.scene import scene
 from edgefaced.benchmark.side_by_side import compare
-from edgefaced.config import QualitySection
+from edgefaced.config.sections import QualitySection
 from edgefaced.errors import UsageError
 from edgefaced.gallery.index import LiveIndex, open_index
 from edgefaced.gallery.records import NewTemplate

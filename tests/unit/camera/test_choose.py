@@ -11,7 +11,7 @@ from camera_rigs import picture
 
 from edgefaced.camera.choose import open_camera
 from edgefaced.camera.v4l2.canned import CannedCamera, CannedFormat, CannedKernel
-from edgefaced.config import CameraSection
+from edgefaced.config.sections import CameraSection
 from edgefaced.errors import CameraError, CameraLost, ConfigError, DependencyMissing
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from edgefaced.cli.main import run
-from edgefaced.config import Settings, places, read_settings
+from edgefaced.config.places import places
+from edgefaced.config.settings import Settings, read_settings
 from edgefaced.errors import ConfigError
 
 

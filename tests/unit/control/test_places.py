@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from edgefaced.config import ControlSection, Settings, places
+from edgefaced.config.places import places
+from edgefaced.config.sections import ControlSection
+from edgefaced.config.settings import Settings
 
 SYSTEM = Path("/run/edgefaced/control.sock")
 

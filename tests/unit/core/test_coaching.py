@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.core.coaching import FOR_FAULT, Advice, Coach, Glimpse, Pose
 from edgefaced.core.quality import quality_faults
 from edgefaced.types import Quality

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edgefaced.config import places
+from edgefaced.config.places import places
 from edgefaced.errors import GalleryError, KeyMissing, KeyWrong, StorageError
 from edgefaced.gallery import keyfile
 

@@ -14,7 +14,7 @@ from idle_daemon import IdleDaemon
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from edgefaced.config import MetricsSection
+from edgefaced.config.sections import MetricsSection
 from edgefaced.errors import ConfigError, DependencyMissing, SensorError
 from edgefaced.events import Trouble
 from edgefaced.metrics.server import MetricsServer, registry_of

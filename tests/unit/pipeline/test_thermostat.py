@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.errors import SensorError
 from edgefaced.events import Event, PaceChanged

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from edgefaced.config import RecognitionSection
+from edgefaced.config.sections import RecognitionSection
 from edgefaced.core.calibration import Basis
 from edgefaced.errors import ConfigError
 from edgefaced.models.catalogue import find_pack

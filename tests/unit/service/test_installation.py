@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.service.installation import Wish, install_steps, reach_of
 from edgefaced.service.place import UNIT, Place
 from edgefaced.service.removal import kept, uninstall_steps

@@ -10,7 +10,7 @@ import pytest
 from installation import Installation
 from tiny_pack import TinyPack
 
-from edgefaced.config import Settings
+from edgefaced.config.settings import Settings
 from edgefaced.service.obstacles import (
     Machine,
     Software,

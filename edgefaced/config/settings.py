@@ -1,0 +1,72 @@
+"""The whole configuration, and reading it from a file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from edgefaced.config.section import Section
+from edgefaced.config.sections import (
+    CameraSection,
+    ControlSection,
+    DetectionSection,
+    GallerySection,
+    InferenceSection,
+    MetricsSection,
+    ModelsSection,
+    PolicySection,
+    QualitySection,
+    RecognitionSection,
+    ThermalSection,
+)
+from edgefaced.errors import ConfigError
+
+
+class Settings(Section):
+    """The whole configuration."""
+
+    camera: CameraSection = CameraSection()
+    models: ModelsSection = ModelsSection()
+    inference: InferenceSection = InferenceSection()
+    detection: DetectionSection = DetectionSection()
+    recognition: RecognitionSection = RecognitionSection()
+    quality: QualitySection = QualitySection()
+    gallery: GallerySection = GallerySection()
+    policy: PolicySection = PolicySection()
+    thermal: ThermalSection = ThermalSection()
+    metrics: MetricsSection = MetricsSection()
+    control: ControlSection = ControlSection()
+
+
+def read_settings(path: Path, *, required: bool = False) -> Settings:
+    """Settings of a file; the defaults where it is absent and not `required`.
+
+    Raises ConfigError with the key path, the value and what is allowed.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # Reading a pipe or a device might never end.
+        raise ConfigError(f"{path}: is no regular file", "the configuration is a TOML file")
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(f"no configuration at {path}", "check the path") from None
+        return Settings()
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {error.strerror}", "the configuration must be readable"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", "the configuration is a TOML file") from error
+    try:
+        return Settings.model_validate(table)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(str(part) for part in fault["loc"])
+        raise ConfigError(
+            f"{path}: {key} = {fault['input']!r}: {fault['msg']}",
+            "`edgefaced config show` lists every key",
+        ) from error
