@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from uuid import UUID
 
@@ -58,7 +59,66 @@ class Trouble:
     detail: str
 
 
-Happening = DecisionMade | FaceLeft | PaceChanged | CameraChanged | Trouble
+class DoorState(StrEnum):
+    """What a door came to be, or what was done to it."""
+
+    OPENED = "opened"
+    CLOSED = "closed"
+    FORCED = "forced"
+    """Opened with nobody let in."""
+    HELD_OPEN = "held-open"
+    """Left open for longer than the door's limit."""
+    BUTTON = "button"
+    """Opened from inside, by the exit button."""
+    LOCKDOWN = "lockdown"
+    HELD = "held"
+    """Unlocked for a time, by an operator."""
+    NORMAL = "normal"
+    """Rules decide: the end of a lockdown or of a hold, and every start."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDecided:
+    """Whether a door was opened for somebody, and one word or two on why.
+
+    `duress` is a silent alarm: nothing at the door differs.
+    """
+
+    door: str
+    granted: bool
+    reason: str
+    person_id: str | None
+    track_id: int | None
+    duress: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DoorChanged:
+    """A door, its lock's mode or its exit button; `cause` in words."""
+
+    door: str
+    state: DoorState
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelayPulsed:
+    """A door was unlocked for so long at most."""
+
+    door: str
+    milliseconds: int
+
+
+Happening = (
+    DecisionMade
+    | FaceLeft
+    | PaceChanged
+    | CameraChanged
+    | Trouble
+    | AccessDecided
+    | DoorChanged
+    | RelayPulsed
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TextIO
 
-from edgefaced.events import CameraChanged, DecisionMade, Event, PaceChanged, Trouble
+from edgefaced.events import (
+    AccessDecided,
+    CameraChanged,
+    DecisionMade,
+    DoorChanged,
+    DoorState,
+    Event,
+    PaceChanged,
+    Trouble,
+)
 from edgefaced.sinks.shape import document
 from edgefaced.sinks.words import in_words
 from edgefaced.types import Outcome
@@ -52,11 +61,15 @@ def priority_of(event: Event) -> Priority:
     match event.happening:
         case CameraChanged(up=False):
             return Priority.ERROR
+        case DoorChanged(state=DoorState.FORCED) | AccessDecided(duress=True):
+            return Priority.ERROR
+        case DoorChanged(state=DoorState.HELD_OPEN | DoorState.LOCKDOWN | DoorState.HELD):
+            return Priority.WARNING
         case Trouble() | PaceChanged(celsius=None):
             return Priority.WARNING
         case DecisionMade(decision=decision) if decision.outcome is Outcome.SPOOF:
             return Priority.WARNING
-        case CameraChanged() | PaceChanged():
+        case CameraChanged() | PaceChanged() | AccessDecided() | DoorChanged():
             return Priority.NOTICE
         case _:
             return Priority.INFO

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, PaceChanged, Trouble
+from edgefaced.events import (
+    AccessDecided,
+    CameraChanged,
+    DecisionMade,
+    DoorChanged,
+    Event,
+    FaceLeft,
+    PaceChanged,
+    RelayPulsed,
+    Trouble,
+)
 from edgefaced.types import Decision
 
 
@@ -31,6 +41,13 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
             body |= {"type": "camera", "up": up, "detail": detail}
         case Trouble(where, detail):
             body |= {"type": "trouble", "where": where, "detail": detail}
+        case AccessDecided(door, granted, reason, person_id, track, duress):
+            body |= {"type": "access", "door": door, "granted": granted, "reason": reason}
+            body |= {"id": person_id, "name": name, "track": track, "duress": duress}
+        case DoorChanged(door, state, cause):
+            body |= {"type": "door", "door": door, "state": state.value, "cause": cause}
+        case RelayPulsed(door, milliseconds):
+            body |= {"type": "pulse", "door": door, "milliseconds": milliseconds}
     return body
 
 
@@ -39,6 +56,8 @@ def person_of(event: Event) -> str | None:
     match event.happening:
         case DecisionMade(_, decision, _, _) | FaceLeft(_, Decision() as decision, _):
             return decision.person_id
+        case AccessDecided(person_id=person_id):
+            return person_id
         case _:
             return None
 

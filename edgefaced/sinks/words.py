@@ -20,5 +20,14 @@ def in_words(body: dict[str, Any]) -> str:
             return f"camera {'up' if body['up'] else 'DOWN'}: {body['detail']}"
         case "pace":
             return f"pace {body['band']} ({body['cause']}, {body['celsius']} °C)"
+        case "access":
+            who = body["name"] or body["id"] or "somebody"
+            verdict = "granted" if body["granted"] else "refused"
+            duress = ", DURESS" if body["duress"] else ""
+            return f"door {body['door']}: {verdict} to {who} ({body['reason']}{duress})"
+        case "door":
+            return f"door {body['door']}: {body['state']} ({body['cause']})"
+        case "pulse":
+            return f"door {body['door']}: unlocked for {body['milliseconds']} ms at most"
         case _:
             return f"trouble in {body['where']}: {body['detail']}"
