@@ -69,6 +69,8 @@ def show(context: CliContext, name: str, *, as_json: bool) -> None:
         "templates": str(person.templates) if person.templates else "none: enrol again",
         "model": ", ".join(person.model_ids) or "-",
         "enrolled": f"{person.enrolled_at.astimezone():%Y-%m-%d %H:%M:%S %z}",
+        "external id": person.details.external_id or "-",
+        "groups": ", ".join(person.details.groups) or "-",
         "consent": "-",
     }
     if person.consent is not None:

@@ -19,4 +19,6 @@ def person_body(person: Person) -> dict[str, Any]:
         "consent": None
         if consent is None
         else {"note": consent.note, "at": consent.at.isoformat()},
+        "external_id": person.details.external_id,
+        "groups": list(person.details.groups),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from edgefaced.errors import UsageError
 
@@ -29,6 +30,26 @@ def checked_name(text: str) -> str:
     if _LIKE_AN_ID.fullmatch(name):
         raise UsageError(f"{name} looks like the id of a person", "choose a name")
     return name
+
+
+def checked_external_id(text: str) -> str:
+    """What another system calls a person: one line of 1 to 200 characters. Raises UsageError."""
+    return _line(text, "an external id")
+
+
+def checked_groups(texts: Iterable[str]) -> tuple[str, ...]:
+    """Names of groups, each once, in order. Raises UsageError for what is no name of a group."""
+    groups = {lookup_form(group): group for group in (_line(t, "a group") for t in texts)}
+    return tuple(groups[form] for form in sorted(groups))
+
+
+def _line(text: str, what: str) -> str:
+    line = unicodedata.normalize("NFC", text).strip()
+    if _broken(line):
+        raise UsageError(f"{what} has no line breaks and no control characters", "one plain line")
+    if not 1 <= len(line) <= LONGEST_NAME:
+        raise UsageError(f"{what} has 1 to {LONGEST_NAME} characters, not {len(line)}")
+    return line
 
 
 def lookup_form(text: str) -> str:

@@ -21,6 +21,14 @@ class Consent:
 
 
 @dataclass(frozen=True, slots=True)
+class Details:
+    """What other systems know a person by: their own id, and groups in the order of names."""
+
+    external_id: str | None = None
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Person:
     """One enrolled person; without templates they are known by name only and never match."""
 
@@ -30,6 +38,7 @@ class Person:
     model_ids: tuple[str, ...]
     enrolled_at: datetime
     consent: Consent | None
+    details: Details = Details()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +78,7 @@ class ChangeKind(StrEnum):
     ENROLLED = "enrolled"
     TEMPLATES = "templates"
     RENAMED = "renamed"
+    DESCRIBED = "described"
     REMOVED = "removed"
 
 

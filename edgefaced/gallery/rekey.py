@@ -42,16 +42,18 @@ def rotate_key(gallery: Gallery) -> bool:
 
 
 def _seal_people(db: sqlite3.Connection, old: Protection, new: Protection) -> None:
-    people = db.execute("SELECT row, id, name, consent FROM people").fetchall()
-    for row, person_id, sealed_name, sealed_consent in people:
+    people = db.execute("SELECT row, id, name, consent, details FROM people").fetchall()
+    for row, person_id, sealed_name, sealed_consent, sealed_details in people:
         place = rows.name_place(row, person_id)
         name = old.open(sealed_name, place)
-        consent = None
+        consent = details = None
         if sealed_consent is not None:
             consent = _moved(sealed_consent, rows.consent_place(row, person_id), old, new)
+        if sealed_details is not None:
+            details = _moved(sealed_details, rows.details_place(row, person_id), old, new)
         db.execute(
-            "UPDATE people SET name = ?, name_lookup = ?, consent = ? WHERE row = ?",
-            (new.seal(name, place), new.name_lookup(name.decode()), consent, row),
+            "UPDATE people SET name = ?, name_lookup = ?, consent = ?, details = ? WHERE row = ?",
+            (new.seal(name, place), new.name_lookup(name.decode()), consent, details, row),
         )
 
 

@@ -16,6 +16,7 @@ from edgefaced.gallery.records import (
     ChangeKind,
     Changes,
     Consent,
+    Details,
     NewTemplate,
     Person,
     StoredTemplate,
@@ -34,6 +35,10 @@ def name_place(row: int, person_id: str) -> Place:
 
 def consent_place(row: int, person_id: str) -> Place:
     return Place("people.consent", row, person_id)
+
+
+def details_place(row: int, person_id: str) -> Place:
+    return Place("people.details", row, person_id)
 
 
 def vector_place(row: int, person_id: str, model_id: str) -> Place:
@@ -80,6 +85,15 @@ def set_consent(
     text = json.dumps({"note": consent.note, "at": time_text(consent.at)})
     sealed = protection.seal(text.encode(), consent_place(row, person_id))
     db.execute("UPDATE people SET consent = ? WHERE row = ?", (sealed, row))
+
+
+def set_details(
+    db: sqlite3.Connection, protection: Protection, person_id: str, details: Details
+) -> None:
+    row = row_of(db, person_id)
+    text = json.dumps({"external_id": details.external_id, "groups": details.groups})
+    sealed = protection.seal(text.encode(), details_place(row, person_id))
+    db.execute("UPDATE people SET details = ? WHERE row = ?", (sealed, row))
 
 
 def insert_templates(
@@ -145,7 +159,7 @@ def people(
     ).fetchall():
         counts.setdefault(owner, {})[model_id] = count
     rows = db.execute(
-        f"SELECT row, id, name, consent, enrolled_at FROM people {only} ORDER BY row",  # noqa: S608 - fixed text
+        f"SELECT row, id, name, consent, enrolled_at, details FROM people {only} ORDER BY row",  # noqa: S608 - fixed text
         arguments,
     ).fetchall()
     return [
@@ -156,8 +170,9 @@ def people(
             model_ids=tuple(counts.get(owner, {})),
             enrolled_at=read_time(enrolled_at, name_place(row, owner)),
             consent=None if consent is None else _consent(protection, consent, row, owner),
+            details=_details(protection, details, row, owner),
         )
-        for row, owner, name, consent, enrolled_at in rows
+        for row, owner, name, consent, enrolled_at, details in rows
     ]
 
 
@@ -250,6 +265,19 @@ def _consent(protection: Protection, sealed: bytes, row: int, person_id: str) ->
     place = consent_place(row, person_id)
     fields = json.loads(protection.open(sealed, place))
     return Consent(fields["note"], read_time(fields["at"], place))
+
+
+def details_of(db: sqlite3.Connection, protection: Protection, person_id: str) -> Details:
+    """Nothing but defaults where the person has none or is not enrolled."""
+    found = db.execute("SELECT row, details FROM people WHERE id = ?", (person_id,)).fetchone()
+    return Details() if found is None else _details(protection, found[1], found[0], person_id)
+
+
+def _details(protection: Protection, sealed: bytes | None, row: int, person_id: str) -> Details:
+    if sealed is None:
+        return Details()
+    fields = json.loads(protection.open(sealed, details_place(row, person_id)))
+    return Details(fields["external_id"], tuple(fields["groups"]))
 
 
 def _last_row(db: sqlite3.Connection, table: str) -> int:

@@ -42,6 +42,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         ) STRICT""",
         "CREATE INDEX templates_by_model ON templates (model_id, person_id)",
     ),
+    ("ALTER TABLE people ADD COLUMN details BLOB",),
 )
 
 VERSION = len(STEPS)

@@ -23,12 +23,18 @@ from edgefaced.errors import ModelMismatch, Refused, UsageError
 from edgefaced.gallery import rows
 from edgefaced.gallery.database import BUSY_SECONDS, Database
 from edgefaced.gallery.lock import Lock, get_meta, mark_scrub, renewed, settle_key, start, unlock
-from edgefaced.gallery.names import checked_name, checked_note
+from edgefaced.gallery.names import (
+    checked_external_id,
+    checked_groups,
+    checked_name,
+    checked_note,
+)
 from edgefaced.gallery.protection import Protection, damaged
 from edgefaced.gallery.records import (
     ChangeKind,
     Changes,
     Consent,
+    Details,
     NewTemplate,
     Person,
     Removal,
@@ -139,6 +145,11 @@ class Gallery:
             raise not_enrolled(person_id)
         return name
 
+    def details_of(self, person_id: str) -> Details:
+        """Defaults where the person has none or is not enrolled."""
+        with self.reading() as db:
+            return rows.details_of(db, self.protection, person_id)
+
     def templates(self, model_id: str) -> TemplateTable:
         """Every template of the model. Raises ModelMismatch where anybody has another model's."""
         with self.reading() as db:
@@ -172,6 +183,7 @@ class Gallery:
         templates: Sequence[NewTemplate],
         *,
         consent: str | None = None,
+        details: Details | None = None,
         extend: bool = False,
     ) -> Person:
         """Enrols a new person, or with `extend` adds to one who is enrolled.
@@ -199,8 +211,23 @@ class Gallery:
                 refuse_other_models(db, model_id)
             if agreed is not None:
                 rows.set_consent(db, self.protection, person_id, agreed)
+            if details is not None:
+                rows.set_details(db, self.protection, person_id, checked_details(details))
             rows.append_change(db, person_id, kind)
             return rows.people(db, self.protection, person_id)[0]
+
+    def describe(self, person_id: str, details: Details) -> Person:
+        """Gives a person other details. Raises Refused where nobody has the id, UsageError."""
+        details = checked_details(details)
+        with self.writing() as db:
+            if rows.name_of(db, self.protection, person_id) is None:
+                raise not_enrolled(person_id)
+            rows.set_details(db, self.protection, person_id, details)
+            rows.append_change(db, person_id, ChangeKind.DESCRIBED)
+            mark_scrub(db)
+            person = rows.people(db, self.protection, person_id)[0]
+        self.scrub()
+        return person
 
     def rename(self, person_id: str, name: str) -> Person:
         """Gives a person another name. Raises Refused where it is in use or nobody has the id."""
@@ -286,6 +313,15 @@ def refuse_other_models(db: sqlite3.Connection, model_id: str) -> None:
             f"{other[1]} enrolled people have templates of {other[0]}, not of {model_id}",
             OTHER_MODEL_HINT,
         )
+
+
+def checked_details(details: Details) -> Details:
+    """Raises UsageError for what cannot be kept."""
+    external_id = details.external_id
+    return Details(
+        None if external_id is None else checked_external_id(external_id),
+        checked_groups(details.groups),
+    )
 
 
 def not_enrolled(name_or_id: str) -> Refused:

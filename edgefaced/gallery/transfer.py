@@ -16,8 +16,14 @@ from edgefaced.errors import EdgefacedError, GalleryDamaged, Refused
 from edgefaced.gallery import rows
 from edgefaced.gallery.exchange import open_file, seal_file
 from edgefaced.gallery.lock import mark_scrub
-from edgefaced.gallery.names import checked_name, checked_note, lookup_form
-from edgefaced.gallery.records import ChangeKind, Consent, NewTemplate
+from edgefaced.gallery.names import (
+    checked_external_id,
+    checked_groups,
+    checked_name,
+    checked_note,
+    lookup_form,
+)
+from edgefaced.gallery.records import ChangeKind, Consent, Details, NewTemplate
 from edgefaced.gallery.store import Gallery, refuse_other_models
 from edgefaced.types import Embedding
 
@@ -52,11 +58,17 @@ class _Consent(_Strict):
     at: AwareDatetime
 
 
+class _Details(_Strict):
+    external_id: str | None = None
+    groups: tuple[str, ...] = ()
+
+
 class _Person(_Strict):
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     name: str
     enrolled_at: AwareDatetime
     consent: _Consent | None = None
+    details: _Details | None = None
     templates: tuple[_Template, ...]
 
 
@@ -72,6 +84,7 @@ class Arrival:
     name: str
     enrolled_at: datetime
     consent: Consent | None
+    details: Details
     templates: tuple[tuple[NewTemplate, datetime], ...]
 
 
@@ -106,12 +119,14 @@ def pack(gallery: Gallery) -> bytes:
                 name=person.name,
                 enrolled_at=person.enrolled_at,
                 consent=_outgoing(person.consent),
+                details=_outgoing_details(person.details),
                 templates=tuple(templates.get(person.id, ())),
             )
             for person in people
         )
     )
-    return export.model_dump_json().encode()
+    # What is absent is left out: an older edgefaced reads a file without details.
+    return export.model_dump_json(exclude_none=True).encode()
 
 
 def unpack(payload: bytes, where: str) -> list[Arrival]:
@@ -172,6 +187,12 @@ def _outgoing(consent: Consent | None) -> _Consent | None:
     return None if consent is None else _Consent(note=consent.note, at=consent.at)
 
 
+def _outgoing_details(details: Details) -> _Details | None:
+    if details == Details():
+        return None
+    return _Details(external_id=details.external_id, groups=details.groups)
+
+
 def _enrolled_already(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> set[str]:
     """Ids of the people here who have the arrival's name or id: none, one or two."""
     found = (
@@ -186,6 +207,8 @@ def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> None:
     rows.insert_person(db, protection, arrival.id, arrival.name, arrival.enrolled_at)
     if arrival.consent is not None:
         rows.set_consent(db, protection, arrival.id, arrival.consent)
+    if arrival.details != Details():
+        rows.set_details(db, protection, arrival.id, arrival.details)
     for template, added_at in arrival.templates:
         rows.insert_templates(db, protection, arrival.id, (template,), added_at)
     rows.append_change(db, arrival.id, ChangeKind.ENROLLED)
@@ -195,11 +218,16 @@ def _arrival(person: _Person) -> Arrival:
     consent = None
     if person.consent is not None:
         consent = Consent(checked_note(person.consent.note), person.consent.at.astimezone(UTC))
+    details = Details()
+    if person.details is not None:
+        external_id, groups = person.details.external_id, checked_groups(person.details.groups)
+        details = Details(external_id and checked_external_id(external_id), groups)
     return Arrival(
         id=person.id,
         name=checked_name(person.name),
         enrolled_at=person.enrolled_at,
         consent=consent,
+        details=details,
         templates=tuple((_template(t), t.added_at) for t in person.templates),
     )
 
