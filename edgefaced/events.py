@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from uuid import UUID
 
-from edgefaced.types import Decision
+from edgefaced.types import CorrectionKind, Decision, Direction
 
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
@@ -109,6 +109,43 @@ class RelayPulsed:
     milliseconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class DirectionChosen:
+    """Somebody pressed the button for coming or the one for going."""
+
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """Somebody came or went, at the time of the decision `of_event`.
+
+    `source` is what gave the direction: "device", "alternating", "schedule" or "button".
+    """
+
+    person_id: str
+    direction: Direction
+    source: str
+    of_event: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttendanceCorrected:
+    """A word of the operator on attendance, beside the records: those are never edited.
+
+    ADD is a record of its own: `of_record` is empty, `direction` and `at` (UTC) are set. VOID and
+    CHANGE name the id of the event that made the record; what CHANGE leaves as it is, is None.
+    """
+
+    correction: CorrectionKind
+    of_record: str
+    person_id: str
+    direction: Direction | None
+    at: datetime | None
+    reason: str
+    by: str
+
+
 Happening = (
     DecisionMade
     | FaceLeft
@@ -118,6 +155,9 @@ Happening = (
     | AccessDecided
     | DoorChanged
     | RelayPulsed
+    | DirectionChosen
+    | Attended
+    | AttendanceCorrected
 )
 
 

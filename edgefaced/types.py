@@ -67,6 +67,21 @@ class Liveness(StrEnum):
     FAILED = "failed"
 
 
+class Direction(StrEnum):
+    """Whether somebody came or went."""
+
+    IN = "in"
+    OUT = "out"
+
+
+class CorrectionKind(StrEnum):
+    """What a correction does to the records of attendance."""
+
+    ADD = "add"
+    VOID = "void"
+    CHANGE = "change"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
     """One picture of a camera or a file; the pixels are borrowed and valid inside their lease.

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from edgefaced.events import (
     AccessDecided,
+    AttendanceCorrected,
     CameraChanged,
     DecisionMade,
     DoorChanged,
@@ -70,6 +71,8 @@ def priority_of(event: Event) -> Priority:
         case DecisionMade(decision=decision) if decision.outcome is Outcome.SPOOF:
             return Priority.WARNING
         case CameraChanged() | PaceChanged() | AccessDecided() | DoorChanged():
+            return Priority.NOTICE
+        case AttendanceCorrected():
             return Priority.NOTICE
         case _:
             return Priority.INFO

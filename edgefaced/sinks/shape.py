@@ -6,8 +6,11 @@ from typing import Any
 
 from edgefaced.events import (
     AccessDecided,
+    AttendanceCorrected,
+    Attended,
     CameraChanged,
     DecisionMade,
+    DirectionChosen,
     DoorChanged,
     Event,
     FaceLeft,
@@ -48,6 +51,17 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
             body |= {"type": "door", "door": door, "state": state.value, "cause": cause}
         case RelayPulsed(door, milliseconds):
             body |= {"type": "pulse", "door": door, "milliseconds": milliseconds}
+        case DirectionChosen(direction):
+            body |= {"type": "button", "direction": direction.value}
+        case Attended(person_id, direction, source, of_event):
+            body |= {"type": "attendance", "direction": direction.value, "source": source}
+            body |= {"id": person_id, "name": name, "of_event": of_event}
+        case AttendanceCorrected(correction, of_record, person_id, new_direction, at, reason, by):
+            body |= {"type": "correction", "correction": correction.value}
+            body |= {"of_record": of_record or None, "id": person_id, "name": name}
+            body |= {"direction": None if new_direction is None else new_direction.value}
+            body |= {"at": None if at is None else round(at.timestamp(), 3)}
+            body |= {"reason": reason, "by": by}
     return body
 
 
@@ -56,7 +70,11 @@ def person_of(event: Event) -> str | None:
     match event.happening:
         case DecisionMade(_, decision, _, _) | FaceLeft(_, Decision() as decision, _):
             return decision.person_id
-        case AccessDecided(person_id=person_id):
+        case (
+            AccessDecided(person_id=person_id)
+            | Attended(person_id=person_id)
+            | AttendanceCorrected(person_id=person_id)
+        ):
             return person_id
         case _:
             return None

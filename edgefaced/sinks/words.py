@@ -29,5 +29,14 @@ def in_words(body: dict[str, Any]) -> str:
             return f"door {body['door']}: {body['state']} ({body['cause']})"
         case "pulse":
             return f"door {body['door']}: unlocked for {body['milliseconds']} ms at most"
+        case "button":
+            return f"button: {body['direction']}"
+        case "attendance":
+            return f"{body['name'] or body['id']} checked {body['direction']} ({body['source']})"
+        case "correction":
+            return (
+                f"attendance of {body['name'] or body['id']}: {body['correction']} by "
+                f"{body['by']} ({body['reason']})"
+            )
         case _:
             return f"trouble in {body['where']}: {body['detail']}"
