@@ -28,6 +28,15 @@
     |  |- LeaseError                   a frame was released twice or never, or read afterwards
     |- SensorError            11       a sensor cannot be read
     |- ServiceError           12       the system service cannot be set up or taken away
+    |- GpioError               14      a GPIO line cannot be used as asked
+    |  |- GpioBusy                     another program holds the line (retryable)
+    |  |- GpioLost                     the chip or the line is not there (retryable)
+    |- LedgerError            13       the ledger of events cannot be used
+    |  |- LedgerMissing                nothing was ever recorded here
+    |  |- LedgerFull                   the disk has no room for another record (retryable)
+    |  |- LedgerBusy                   another process holds the lock for too long (retryable)
+    |  |- LedgerDamaged                the database or a record is not what was written
+    |  |- LedgerTooNew                 written by a newer schema
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
     |  |- NotRunning                   no daemon answers at the control socket
     |  |- Forbidden                    this user may not ask the daemon for that
@@ -232,6 +241,66 @@ class ServiceError(EdgefacedError):
 
     exit_code = 12
     code = "service"
+
+
+class GpioError(EdgefacedError):
+    """A GPIO line cannot be used as asked."""
+
+    exit_code = 14
+    code = "gpio"
+
+
+class GpioBusy(GpioError):
+    """Another program holds the line."""
+
+    code = "gpio-busy"
+    retryable = True
+
+
+class GpioLost(GpioError):
+    """The chip or the line is not there, or not there any more."""
+
+    code = "gpio-lost"
+    retryable = True
+
+
+class LedgerError(EdgefacedError):
+    """The ledger of events cannot be used."""
+
+    exit_code = 13
+    code = "ledger"
+
+
+class LedgerMissing(LedgerError):
+    """There is no ledger file: nothing was ever recorded."""
+
+    code = "ledger-missing"
+
+
+class LedgerFull(LedgerError):
+    """The disk has no room for another record."""
+
+    code = "ledger-full"
+    retryable = True
+
+
+class LedgerBusy(LedgerError):
+    """Another process has held the lock for too long."""
+
+    code = "ledger-busy"
+    retryable = True
+
+
+class LedgerDamaged(LedgerError):
+    """The database or one of its records is not what was written."""
+
+    code = "ledger-damaged"
+
+
+class LedgerTooNew(LedgerError):
+    """The ledger was written by a newer schema."""
+
+    code = "ledger-too-new"
 
 
 class Refused(EdgefacedError):

@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"protocols", "config", "core", "gallery", "models", "pictures", "recognition"},
     "service": VALUES | {"config", "models", "gallery"},
     "sensors": VALUES,
+    "gpio": VALUES,
     "sinks": VALUES | {"protocols", "events", "gallery"},
     "pipeline": VALUES | {"protocols", "events", "core", "sensors"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
@@ -47,6 +48,7 @@ OPTIONAL = {
     "picamera2",
     "libcamera",
     "systemd",
+    "gpiod",
     "prometheus_client",
 }
 """Packages of extras: never imported while a module of ours is being imported."""

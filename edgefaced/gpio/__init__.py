@@ -1,0 +1,1 @@
+"""Lines of general-purpose input and output: relays, buttons, door contacts, motion sensors."""
