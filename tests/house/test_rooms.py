@@ -54,7 +54,10 @@ OPTIONAL = {
 """Packages of extras: never imported while a module of ours is being imported."""
 
 CORE_MAY_USE = {"__future__", "numpy", "cv2", "math", "dataclasses", "collections", "functools"}
-CORE_MAY_USE |= {"enum", "typing", "itertools", "bisect", "statistics"}
+CORE_MAY_USE |= {"enum", "typing", "itertools", "bisect", "statistics", "datetime"}
+
+CLOCKS = {"now", "utcnow", "today"}
+"""What datetime reads a clock with: in core a time is an argument."""
 
 
 STAGE_WRAPPER = "pipeline/crew.py"
@@ -111,6 +114,10 @@ def test_a_room_uses_only_the_rooms_it_may(module: Path) -> None:
 def test_core_is_arithmetic(module: Path) -> None:
     used = {n.split(".")[0] for n, _ in imports_of(module)} - {"edgefaced"}
     assert used <= CORE_MAY_USE, f"core may not use {sorted(used - CORE_MAY_USE)}"
+    called = {
+        n.attr for n in ast.walk(ast.parse(module.read_text())) if isinstance(n, ast.Attribute)
+    }
+    assert not called & CLOCKS, "core has no clock"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name)
