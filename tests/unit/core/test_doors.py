@@ -22,7 +22,7 @@ def text(bits: tuple[bool, ...]) -> str:
         (WiegandFormat.BITS_26, 1, 1, "10000000100000000000000010"),
         (WiegandFormat.BITS_26, 0, 0, "00000000000000000000000001"),
         (WiegandFormat.BITS_26, 255, 65535, "01111111111111111111111111"),
-        # 01111011 1011 has nine ones, so a tenth goes before it; 001001101110 has six, so a seventh.
+        # 01111011 1011 has nine ones: a tenth before it; 001001101110 six: a seventh behind it.
         (WiegandFormat.BITS_26, 123, 45678, "10111101110110010011011101"),
         (WiegandFormat.BITS_34, 258, 3, "0000000010000001000000000000000111"),
     ],
