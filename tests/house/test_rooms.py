@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "sensors": VALUES,
     "gpio": VALUES,
     "sinks": VALUES | {"protocols", "events", "gallery"},
-    "pipeline": VALUES | {"protocols", "events", "core", "sensors"},
+    "pipeline": VALUES | {"protocols", "events", "core", "sensors", "gpio"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""
