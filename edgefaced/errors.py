@@ -15,6 +15,7 @@
     |  |- KeyMissing                   the gallery exists and its key does not
     |  |- KeyWrong                     the key does not open this gallery
     |  |- GalleryDamaged               the database or a record fails its integrity check
+    |  |  |- RecordDamaged             one record only: the others can be used
     |  |- GalleryBusy                  another process holds the lock for too long (retryable)
     |  |- GalleryTooNew                written by a newer schema
     |  |- ModelMismatch                an embedding of another model
@@ -154,6 +155,10 @@ class GalleryDamaged(GalleryError):
     """The database or one of its records fails its integrity check."""
 
     code = "gallery-damaged"
+
+
+class RecordDamaged(GalleryDamaged):
+    """One record fails its integrity check: whoever it is of is concerned, and nobody else."""
 
 
 class GalleryBusy(GalleryError):

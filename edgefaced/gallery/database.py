@@ -31,6 +31,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._patience = BUSY_SECONDS
         self._identity = _identity(path)
         _tighten(path)
         with translated(path):
@@ -67,6 +68,11 @@ class Database:
             (others,) = self.connection.execute("PRAGMA data_version").fetchone()
         return int(others), self.connection.total_changes
 
+    def wait_for_others(self, seconds: float) -> None:
+        """How long each step waits for another process's lock, instead of BUSY_SECONDS."""
+        self._patience = seconds
+        self.connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
     def refuse_replaced(self) -> None:
         """Raises GalleryError where the path no longer leads to the file that is open here."""
         with suppress(GalleryMissing):
@@ -96,7 +102,7 @@ class Database:
         except (GalleryBusy, StorageError):
             return False
         finally:
-            execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+            execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
 
     def _vacuum(self) -> bool:
         """False on a disk without room for a second copy: then zeroed rows must do for now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgefaced.core.matching import best_match, exact_scores, scan_error
-from edgefaced.errors import EmbeddingError, ModelMismatch
+from edgefaced.errors import EmbeddingError, ModelMismatch, RecordDamaged
 from edgefaced.gallery.matrix import TemplateMatrix
 from edgefaced.gallery.records import TemplateTable
 from edgefaced.gallery.scan import BY_NUMPY, IndexKind, choose_scan
@@ -14,7 +14,9 @@ from edgefaced.types import Embedding, Match
 class LiveIndex:
     """Searches the templates of one model; used by the thread that opened its gallery."""
 
-    def __init__(self, gallery: Gallery, model_id: str, kind: IndexKind) -> None:
+    def __init__(
+        self, gallery: Gallery, model_id: str, kind: IndexKind, *, despite_damage: bool = False
+    ) -> None:
         self.gallery = gallery
         self.model_id = model_id
         self._kind: IndexKind = kind
@@ -22,7 +24,8 @@ class LiveIndex:
         self._matrix: TemplateMatrix | None = None
         self._version = (0, 0)
         self._revision = 0
-        self._load()
+        self._damaged: dict[str, RecordDamaged] = {}
+        self._load(despite_damage=despite_damage)
 
     @property
     def size(self) -> int:
@@ -65,39 +68,63 @@ class LiveIndex:
         """Takes over what was committed since the last call; True where anything changed.
 
         Costs microseconds when nothing did. Raises ModelMismatch where the gallery was moved to
-        another model and GalleryDamaged for an altered record, at every call until that is
+        another model and RecordDamaged for an altered record, at every call until that is
         mended: whoever is concerned is out of the index and cannot match.
         """
         version = self.gallery.version()
         if version == self._version:
+            self._complain()
             return False
         changes = self.gallery.changes_since(self._revision)
-        if not changes.complete:
-            self._load()
-            return True
-        touched = dict.fromkeys(change.person_id for change in changes.items)
-        if self._matrix is not None:
-            for person_id in touched:
-                self._matrix.remove(person_id)
-        for person_id in touched:
-            # May be newer than `changes`; the next refresh then takes the person over once more.
-            self._add(self.gallery.templates_of(person_id, self.model_id))
-        self._version, self._revision = version, changes.revision
-        return bool(touched)
+        if changes.complete:
+            # Whoever was damaged may have been mended.
+            touched = dict.fromkeys((*self._damaged, *(c.person_id for c in changes.items)))
+            self._take_over(list(touched))
+            self._version, self._revision = version, changes.revision
+        else:
+            self._load(despite_damage=True)
+        self._complain()
+        return bool(changes.items) or not changes.complete
 
     def close(self) -> None:
         """Overwrites the templates in memory; searching afterwards finds nobody."""
         if self._matrix is not None:
             self._matrix.clear()
 
-    def _load(self) -> None:
+    def _load(self, *, despite_damage: bool) -> None:
         version = self.gallery.version()
+        revision = self.gallery.changes_since(self._revision).revision
         self.close()
-        table = self.gallery.templates(self.model_id)
-        self._scan = choose_scan(self._kind, len(table.vectors))
-        self._matrix = None
-        self._add(table)
-        self._version, self._revision = version, table.revision
+        self._matrix, self._damaged = None, {}
+        try:
+            table = self.gallery.templates(self.model_id)
+        except RecordDamaged:
+            if not despite_damage:
+                raise
+            self._take_over(self.gallery.ids())
+        else:
+            self._add(table)
+            revision = table.revision
+        self._scan = choose_scan(self._kind, self.size)
+        self._version, self._revision = version, revision
+
+    def _take_over(self, person_ids: list[str]) -> None:
+        """Their templates as they are now, which may be newer than what is known to have changed:
+        the next refresh then takes them over once more. A damaged person stays out.
+        """
+        self._damaged = {i: e for i, e in self._damaged.items() if i not in person_ids}
+        for person_id in person_ids:
+            if self._matrix is not None:
+                self._matrix.remove(person_id)
+        for person_id in person_ids:
+            try:
+                self._add(self.gallery.templates_of(person_id, self.model_id))
+            except RecordDamaged as error:
+                self._damaged[person_id] = error
+
+    def _complain(self) -> None:
+        for error in self._damaged.values():
+            raise RecordDamaged(error.message, error.hint)
 
     def _add(self, table: TemplateTable) -> None:
         rows, dimension = table.vectors.shape
@@ -109,10 +136,13 @@ class LiveIndex:
         table.vectors[:] = 0  # the matrix has its own copy, which it overwrites on removal
 
 
-def open_index(gallery: Gallery, model_id: str, kind: IndexKind = "auto") -> LiveIndex:
+def open_index(
+    gallery: Gallery, model_id: str, kind: IndexKind = "auto", *, despite_damage: bool = False
+) -> LiveIndex:
     """The index of a gallery for one model; "auto" is faiss where it is installed and wins.
 
     Raises ModelMismatch where people are enrolled for another model, DependencyMissing for
-    "faiss" without the package.
+    "faiss" without the package, RecordDamaged; `despite_damage` leaves whose record is damaged out,
+    and the first refresh says so.
     """
-    return LiveIndex(gallery, model_id, kind)
+    return LiveIndex(gallery, model_id, kind, despite_damage=despite_damage)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, hmac
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from edgefaced.errors import GalleryDamaged, KeyWrong
+from edgefaced.errors import GalleryDamaged, KeyWrong, RecordDamaged
 from edgefaced.gallery.names import lookup_form
 
 NONCE_BYTES = 12
@@ -99,9 +99,9 @@ class Protection:
             ) from None
 
 
-def damaged(place: Place) -> GalleryDamaged:
+def damaged(place: Place) -> RecordDamaged:
     """The error for a record whose bytes are not what was written there."""
-    return GalleryDamaged(
+    return RecordDamaged(
         f"row {place.row} of {place.column} is damaged or was altered",
         "`edgefaced gallery check` lists damaged records and whose they are",
     )
