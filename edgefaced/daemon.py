@@ -28,6 +28,8 @@ from edgefaced.errors import ConfigError, EdgefacedError
 from edgefaced.events import Trouble
 from edgefaced.gallery.index import open_index
 from edgefaced.gallery.store import Gallery
+from edgefaced.gpio.choose import open_input
+from edgefaced.gpio.lines import InputLine
 from edgefaced.inference.threads import usable_cores
 from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
@@ -40,11 +42,12 @@ from edgefaced.pipeline.meter import Meter, Reading
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import EventSink
+from edgefaced.protocols import Delivery, SinkPlan, SinkPlans
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.network import opened_network
 from edgefaced.recognition.threshold import threshold_for
+from edgefaced.sensors.npu import read_npu
 from edgefaced.sensors.thermal import ThermalSensor
 from edgefaced.sinks.names import GalleryNames
 from edgefaced.sitting import Sitting, sitting_of
@@ -69,7 +72,7 @@ class Ending:
 def parts_of(
     settings: Settings,
     places: Places,
-    sinks: dict[str, Callable[[], EventSink]],
+    sinks: SinkPlans,
     tap: FaceTap,
 ) -> Parts:
     """Everything a line needs, by the settings; nothing is opened yet.
@@ -130,9 +133,21 @@ def parts_of(
         colour_order=embedder.input.colour_order,
         limits=settings.quality.limits(),
         policy=DecisionPolicy(settings.policy.limits(settings.recognition.minimum_margin)),
+        open_motion=motion_of(settings),
         replay=camera.kind == "replay",
         lossless=camera.kind == "replay" and camera.replay_pace == "fast",
         tap=tap,
+    )
+
+
+def motion_of(settings: Settings) -> Callable[[], InputLine] | None:
+    """Takes the line of the motion sensor, where there is one."""
+    section = settings.presence
+    chip, line = section.motion_chip, section.motion_line
+    if chip is None or line is None:
+        return None
+    return lambda: open_input(
+        section.motion_chip_kind, chip, line, active_low=section.motion_active_low
     )
 
 
@@ -153,7 +168,7 @@ class Daemon:
         self,
         read_settings: Callable[[], Settings],
         places: Places,
-        sinks: dict[str, Callable[[], EventSink]],
+        sinks: SinkPlans,
         sensor: Callable[[Settings], ThermalSensor],
         supervisor: Supervisor,
     ) -> None:
@@ -161,7 +176,7 @@ class Daemon:
         self._read_settings = read_settings
         self._places = places
         self._hub, self._tap = EventHub(), FaceTap()
-        self._sinks = {**sinks, "control": lambda: self._hub}
+        self._sinks = {**sinks, "control": SinkPlan(lambda: self._hub, Delivery.MOMENTARY)}
         self._sensor = sensor
         self._supervisor = supervisor
         self._started_ns = time.monotonic_ns()
@@ -203,7 +218,12 @@ class Daemon:
     def vitals(self) -> Vitals:
         """How things are; from any thread."""
         return vitals_of(
-            self.line, self.thermostat, self.meter, self.settings, started_ns=self._started_ns
+            self.line,
+            self.thermostat,
+            self.meter,
+            read_npu(),
+            self.settings,
+            started_ns=self._started_ns,
         )
 
     def _open_services(self, services: ExitStack) -> None:

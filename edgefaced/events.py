@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from uuid import UUID
 
+from edgefaced.clock import is_synchronised, utc_offset_seconds
 from edgefaced.types import CorrectionKind, Decision, Direction
 
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
@@ -146,6 +147,14 @@ class AttendanceCorrected:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What another version of edgefaced has recorded: its kind, and all of it in its own form."""
+
+    kind: str
+    body: str
+
+
 Happening = (
     DecisionMade
     | FaceLeft
@@ -158,12 +167,18 @@ Happening = (
     | DirectionChosen
     | Attended
     | AttendanceCorrected
+    | Unknown
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A happening with an id that sorts by time and is never used twice (UUID version 7)."""
+    """A happening with an id that sorts by time and is never used twice (UUID version 7).
+
+    `synchronised` says whether the wall clock was kept by a time source, `utc_offset_seconds` how
+    far local time was ahead of UTC; both at that moment. `recorded` is False for an event that is
+    delivered although the ledger could not take it (yet); it is no part of what is stored.
+    """
 
     happening: Happening
     camera: str
@@ -171,6 +186,9 @@ class Event:
     utc: datetime = field(default_factory=lambda: datetime.now(UTC))
     monotonic_ns: int = field(default_factory=time.monotonic_ns)
     boot_id: str = field(default_factory=lambda: read_boot_id())
+    synchronised: bool = field(default_factory=is_synchronised)
+    utc_offset_seconds: int = field(default_factory=utc_offset_seconds)
+    recorded: bool = True
 
 
 def uuid7(now_ms: int | None = None, randomness: bytes | None = None) -> UUID:

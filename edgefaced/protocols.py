@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -103,14 +104,65 @@ class LiveGalleryIndex(GalleryIndex, Protocol):
         ...
 
 
+class Delivery(Enum):
+    """How a sink gets its events.
+
+    LASTING: from the ledger, in order, again after a failure and after a restart, until taken: at
+    least once, a repetition has the same id. MOMENTARY: once, as soon as the ledger has it or could
+    not take it (`recorded` is False then); never again, whatever happens.
+    """
+
+    LASTING = "lasting"
+    MOMENTARY = "momentary"
+
+
 class EventSink(Protocol):
     """Where events go; used and closed by the thread that delivers to it."""
 
     def emit(self, event: Event) -> None:
-        """Takes one event. Raises OSError or EdgefacedError; the event is then tried again."""
+        """Takes one event. Raises OSError or EdgefacedError where it could not.
+
+        The event then comes again where delivery is LASTING; the failure is counted and announced.
+        """
         ...
 
     def close(self) -> None: ...
+
+
+class Clerk(Protocol):
+    """Answers recorded events with events of its own, which are recorded exactly once.
+
+    The answer and how far the clerk has read are one transaction: after a crash it is asked again
+    for what it had not answered, and for nothing else.
+    """
+
+    def answer(self, event: Event) -> Sequence[Event]:
+        """The events that follow from this one. Raises OSError or EdgefacedError to be asked again.
+
+        It may be asked twice for one event, when its answer could not be recorded.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPlan:
+    """A sink that is to be opened, in the thread that will deliver to it."""
+
+    open: Callable[[], EventSink]
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class ClerkPlan:
+    """A clerk that is to be opened, in the thread that will ask it."""
+
+    open: Callable[[], Clerk]
+
+
+SinkPlans = Mapping[str, SinkPlan | ClerkPlan]
+"""What events are delivered to, by name; the name is also that of its place in the ledger."""
 
 
 class FrameLease(Protocol):

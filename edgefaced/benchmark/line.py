@@ -31,6 +31,7 @@ from edgefaced.errors import EdgefacedError, UsageError
 from edgefaced.events import DecisionMade, Event
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.pipeline.watch import REGION_SIDES
+from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.network import opened_network
 from edgefaced.types import Frame, Role
@@ -89,7 +90,8 @@ class Notes:
 def run_line(bench: Bench, film: Film, *, pace: Pace = "fast") -> Passing:
     """The whole film; every frame at "fast" pace. Raises what ended a stage before its end."""
     tally, notes = Tally(), Notes()
-    line, gate = line_on(bench, film, {"notes": lambda: notes}, tally, pace=pace, numbered=True)
+    sinks = {"notes": SinkPlan(lambda: notes, Delivery.MOMENTARY)}
+    line, gate = line_on(bench, film, sinks, tally, pace=pace, numbered=True)
     line.start()
     while line.crew.working() and not line.crew.stop.is_set():
         line.crew.wait(1.0)

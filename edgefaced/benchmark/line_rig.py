@@ -27,7 +27,7 @@ from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import Camera, EventSink
+from edgefaced.protocols import Camera, SinkPlans
 from edgefaced.recognition.recogniser import Recogniser, open_recogniser
 from edgefaced.types import U8, Frame, Role
 
@@ -126,7 +126,7 @@ class Gate:
 def line_on(
     bench: Bench,
     film: Film,
-    sinks: dict[str, Callable[[], EventSink]],
+    sinks: SinkPlans,
     tally: Tally,
     *,
     pace: Pace = "fast",

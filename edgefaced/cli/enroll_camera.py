@@ -21,6 +21,7 @@ from edgefaced.errors import CameraError, NotRunning
 from edgefaced.events import CameraChanged
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.tap import FaceTap
+from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.sitting import sitting_of
 
 START_SECONDS = 30.0
@@ -83,7 +84,8 @@ def _own_line(context: CliContext) -> Iterator[tuple[Line, FaceTap]]:
     Raises what a stage failed with, CameraError where the camera gives nothing.
     """
     tap, hub = FaceTap(), EventHub()
-    line = Line(parts_of(context.settings(), context.places, {"enrolment": lambda: hub}, tap))
+    sinks = {"enrolment": SinkPlan(lambda: hub, Delivery.MOMENTARY)}
+    line = Line(parts_of(context.settings(), context.places, sinks, tap))
     with hub.listening() as events:
         line.start()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from edgefaced.daemon import Ending
     from edgefaced.events import Event
     from edgefaced.pipeline.line import Line
-    from edgefaced.protocols import EventSink
+    from edgefaced.protocols import SinkPlan
 
 
 class ReaderGone(Exception):
@@ -60,15 +59,16 @@ class TerminalSink:
         self._names.close()
 
 
-def sink_for(context: CliContext, *, as_json: bool) -> Callable[[], EventSink]:
+def sink_for(context: CliContext, *, as_json: bool) -> SinkPlan:
     """Lines for a person, JSON lines, or the journal's entries, by who reads them."""
+    from edgefaced.protocols import Delivery, SinkPlan
     from edgefaced.sinks.journal import JournalSink, journal_writer
 
     if not as_json and goes_to_journal(sys.stderr):
-        return lambda: JournalSink(journal_writer(sys.stderr))
+        return SinkPlan(lambda: JournalSink(journal_writer(sys.stderr)), Delivery.MOMENTARY)
     # A log that lies around holds ids; names are for the person at the terminal.
     named = as_json or sys.stdout.isatty()
-    return lambda: TerminalSink(context, as_json=as_json, named=named)
+    return SinkPlan(lambda: TerminalSink(context, as_json=as_json, named=named), Delivery.MOMENTARY)
 
 
 @click.command("run")

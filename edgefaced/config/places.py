@@ -40,6 +40,11 @@ class Places:
         return self.state_dir / "gallery.db"
 
     @property
+    def events_file(self) -> Path:
+        """The ledger; its key lies beside it."""
+        return self.state_dir / "events.db"
+
+    @property
     def key_file(self) -> Path:
         """The credential `edgefaced-gallery-key` where the unit has one, else a file of our own."""
         if self.credentials_dir is not None:

@@ -17,8 +17,8 @@ KEY_BYTES = 32
 CREDENTIAL = "edgefaced-gallery-key"
 
 
-def read_key(path: Path) -> bytes:
-    """The 32 bytes of a key file that nobody else can read.
+def read_key(path: Path, of: str = "gallery") -> bytes:
+    """The 32 bytes of a key file that nobody else can read; `of` says what the key is for.
 
     Raises KeyMissing, KeyWrong for another size, GalleryError for an open mode, StorageError.
     """
@@ -28,24 +28,24 @@ def read_key(path: Path) -> bytes:
             key = file.read(KEY_BYTES + 1)
     except FileNotFoundError:
         raise KeyMissing(
-            f"the gallery's key {path} is missing",
-            "restore the key file: without it nobody can read the gallery",
+            f"the {of}'s key {path} is missing",
+            f"restore the key file: without it nobody can read the {of}",
         ) from None
     except OSError as error:
-        raise StorageError(f"the gallery's key {path}: {error.strerror}") from error
+        raise StorageError(f"the {of}'s key {path}: {error.strerror}") from error
     # systemd grants a credential to the unit's user by an ACL, whose mask shows as group bits.
     if mode & (0o007 if path.name == CREDENTIAL else 0o077):
         raise GalleryError(
-            f"the gallery's key {path} is open to others (mode {mode:04o})", f"chmod 600 {path}"
+            f"the {of}'s key {path} is open to others (mode {mode:04o})", f"chmod 600 {path}"
         )
     if len(key) != KEY_BYTES:
         size = f"{len(key)} bytes" if len(key) < KEY_BYTES else f"more than {KEY_BYTES} bytes"
-        raise KeyWrong(f"the gallery's key {path} has {size}, not {KEY_BYTES}")
+        raise KeyWrong(f"the {of}'s key {path} has {size}, not {KEY_BYTES}")
     return key
 
 
-def read_or_create_key(path: Path) -> bytes:
-    """The key of a new gallery: the one that is there, else a new random one.
+def read_or_create_key(path: Path, of: str = "gallery") -> bytes:
+    """A new gallery's key, or of what else `of` says: the one that is there, else a random one.
 
     The file appears whole or not at all, and of several processes exactly one creates it.
     """
@@ -53,7 +53,7 @@ def read_or_create_key(path: Path) -> bytes:
         if path.name == CREDENTIAL:
             raise KeyMissing(f"the credential {path} is missing", "systemd provides credentials")
         publish(path, secrets.token_bytes(KEY_BYTES))
-    return read_key(path)
+    return read_key(path, of)
 
 
 def publish(path: Path, content: bytes) -> bool:

@@ -26,7 +26,7 @@ from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import Camera, EventSink, FrameLease
+from edgefaced.protocols import Camera, FrameLease, SinkPlan, SinkPlans
 from edgefaced.types import ColourOrder
 
 
@@ -38,7 +38,7 @@ class Parts:
     open_camera: Callable[[], Camera]
     open_watcher: Callable[[], AbstractContextManager[Watcher]]
     open_knowledge: Callable[[], AbstractContextManager[Knowledge]]
-    sinks: dict[str, Callable[[], EventSink]]
+    sinks: SinkPlans
     colour_order: ColourOrder
     limits: QualityLimits
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
@@ -101,8 +101,9 @@ class Line:
 
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliverers: dict[str, Deliverer] = {}
-        for name, open_sink in parts.sinks.items():
-            self._add_sink(name, open_sink)
+        for name, plan in parts.sinks.items():
+            if isinstance(plan, SinkPlan):
+                self._add_sink(name, plan)
         self.crew.add("recognise", judge.run, judge_ends)
         self.crew.add("detect", perceiver.run, perceiver.finish)
         self.crew.add("capture", self.capturer.run, self.capturer.finish)
@@ -115,11 +116,11 @@ class Line:
         """Ends every stage: leases returned, events delivered; who hangs is named."""
         return self.crew.join(deadline_seconds)
 
-    def _add_sink(self, name: str, open_sink: Callable[[], EventSink]) -> None:
+    def _add_sink(self, name: str, plan: SinkPlan) -> None:
         outbox = self.postbox.open_for(name)
 
         def run(heartbeat: Heartbeat) -> None:
-            deliverer = Deliverer(open_sink(), outbox, self.crew.stop)
+            deliverer = Deliverer(plan.open(), outbox, self.crew.stop)
             self.deliverers[name] = deliverer
             deliverer.run(heartbeat)
 

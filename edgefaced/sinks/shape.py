@@ -17,6 +17,7 @@ from edgefaced.events import (
     PaceChanged,
     RelayPulsed,
     Trouble,
+    Unknown,
 )
 from edgefaced.types import Decision
 
@@ -29,6 +30,9 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
         "timestamp": round(event.utc.timestamp(), 3),
         "monotonic_ns": event.monotonic_ns,
         "boot_id": event.boot_id,
+        "synchronised": event.synchronised,
+        "utc_offset_seconds": event.utc_offset_seconds,
+        "recorded": event.recorded,
     }
     match event.happening:
         case DecisionMade(track_id, decision, captured_ns, decided_ns):
@@ -62,6 +66,8 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
             body |= {"direction": None if new_direction is None else new_direction.value}
             body |= {"at": None if at is None else round(at.timestamp(), 3)}
             body |= {"reason": reason, "by": by}
+        case Unknown(kind, _):
+            body |= {"type": kind}
     return body
 
 

@@ -7,6 +7,10 @@ from typing import Any
 
 def in_words(body: dict[str, Any]) -> str:
     """One line; it may hold characters from outside, which the caller makes harmless."""
+    return _said(body) + ("" if body.get("recorded", True) else " [not recorded]")
+
+
+def _said(body: dict[str, Any]) -> str:
     match body["type"]:
         case "face" | "left" if "outcome" in body:
             who = body["name"] or body["id"] or body["outcome"]
@@ -38,5 +42,7 @@ def in_words(body: dict[str, Any]) -> str:
                 f"attendance of {body['name'] or body['id']}: {body['correction']} by "
                 f"{body['by']} ({body['reason']})"
             )
-        case _:
+        case "trouble":
             return f"trouble in {body['where']}: {body['detail']}"
+        case other:
+            return f"{other}: recorded by another version of edgefaced"

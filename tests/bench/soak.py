@@ -31,6 +31,7 @@ from edgefaced.config.places import places_of_this_process
 from edgefaced.config.settings import read_settings
 from edgefaced.events import DecisionMade, Event
 from edgefaced.pictures.decode import frame_of
+from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.types import U8
 
 SAMPLE_SECONDS = 5.0
@@ -120,7 +121,8 @@ def main() -> None:
         acts = [(standing([known, stranger]), 4 * RATE), (standing([], EMPTY_FRAMES), 2 * RATE)]
         film = film_of_frames("two people, then nobody", acts)
         tally, sink, watch = Tally(), Counting(), Watch()
-        line, gate = line_on(bench, film, {"counting": lambda: sink}, tally, loop=True)
+        sinks = {"counting": SinkPlan(lambda: sink, Delivery.MOMENTARY)}
+        line, gate = line_on(bench, film, sinks, tally, loop=True)
         before = {"threads": threading.active_count(), "descriptors": descriptors()}
         line.start()
         assert line.capturer.first_frame.wait(60), line.crew.failures

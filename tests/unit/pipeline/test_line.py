@@ -19,6 +19,7 @@ from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Troub
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.watch import Watcher
+from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.types import (
     U8,
     AlignedFace,
@@ -144,7 +145,7 @@ class Stand:
                 open_camera=lambda: ScriptedCamera(iter(steps), self.ledger),
                 open_watcher=self._watcher,
                 open_knowledge=self._knowledge,
-                sinks={"collector": lambda: self.sink},
+                sinks={"collector": SinkPlan(lambda: self.sink, Delivery.LASTING)},
                 colour_order=ColourOrder.BGR,
                 limits=NO_LIMITS,
                 policy=DecisionPolicy(PolicyLimits(recheck_after=60, retry_after=60)),
