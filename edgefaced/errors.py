@@ -38,6 +38,9 @@
     |  |- LedgerBusy                   another process holds the lock for too long (retryable)
     |  |- LedgerDamaged                the database or a record is not what was written
     |  |- LedgerTooNew                 written by a newer schema
+    |- SinkError              15       an event could not be given to its receiver
+    |  |- SinkAway                     not now: it is away, busy or set up wrongly (retryable)
+    |  |- EventRefused                 it will never take this very event
     |- Refused                 1       the answer is "no": not enrolled, no match, a gate failed
     |  |- NotRunning                   no daemon answers at the control socket
     |  |- Forbidden                    this user may not ask the daemon for that
@@ -306,6 +309,26 @@ class LedgerTooNew(LedgerError):
     """The ledger was written by a newer schema."""
 
     code = "ledger-too-new"
+
+
+class SinkError(EdgefacedError):
+    """An event could not be given to its receiver."""
+
+    exit_code = 15
+    code = "sink"
+
+
+class SinkAway(SinkError):
+    """The receiver is away, busy or set up wrongly: the event is for later."""
+
+    code = "sink-away"
+    retryable = True
+
+
+class EventRefused(SinkError):
+    """The receiver will never take this very event: it must not hold up those behind it."""
+
+    code = "event-refused"
 
 
 class Refused(EdgefacedError):
