@@ -12,6 +12,7 @@ from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.meter import Meter, Rates
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.protocols import CameraDescription
+from edgefaced.sensors.npu import NpuReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,20 @@ class SinkVitals:
     waiting: int
 
 
+@dataclass(frozen=True, slots=True)
+class MotionVitals:
+    """A motion sensor: whether it is listened to, None before the first try, and its motions."""
+
+    up: bool | None
+    motions: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vitals:
     """Counters are since the line was started, which a reload of the configuration does anew.
 
-    `camera` is None before the first frame; `celsius` None where no temperature is known, and then
+    `camera` is None before the first frame; `motion` and `npu` are None where there is none;
+    `celsius` None where no temperature is known, and then
     `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
     the start of the process, by "idle" and "active".
     """
@@ -52,6 +62,8 @@ class Vitals:
     bands: tuple[str, ...]
     celsius: float | None
     temperature_fault: str | None
+    motion: MotionVitals | None
+    npu: NpuReading | None
     oldest_beat_seconds: float
     rates: Rates
     cpu_seconds: dict[str, float]
@@ -59,7 +71,13 @@ class Vitals:
 
 
 def vitals_of(
-    line: Line, thermostat: Thermostat, meter: Meter, settings: Settings, *, started_ns: int
+    line: Line,
+    thermostat: Thermostat,
+    meter: Meter,
+    npu: NpuReading | None,
+    settings: Settings,
+    *,
+    started_ns: int,
 ) -> Vitals:
     """Reads a running line from any thread; `started_ns` is when the process began, monotonic."""
     figures, now_ns = line.figures, time.monotonic_ns()
@@ -90,6 +108,8 @@ def vitals_of(
         bands=tuple(band.name for band in settings.thermal.ladder()),
         celsius=thermostat.celsius,
         temperature_fault=thermostat.fault,
+        motion=None if line.motion is None else MotionVitals(line.motion.up, line.motion.motions),
+        npu=npu,
         oldest_beat_seconds=max(
             ((now_ns - heart.last_ns) / 1e9 for heart in line.crew.heartbeats.values()), default=0.0
         ),

@@ -68,6 +68,10 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         "no temperature is read" if celsius is None else f"{celsius:g} °C"
     )
     yield "pace", f"{pace['band']} ({pace['cause']}), {heat}"
+    if body["motion_sensor"] is not None:
+        yield "motion", _motion(body["motion_sensor"])
+    if body["npu"] is not None:
+        yield "npu", _npu(body["npu"])
     shares = (("", "share"), (" idle", "idle_share"), (" with a face in view", "active_share"))
     known = [f"{cpu[key]:.0%}{what}" for what, key in shares if cpu[key] is not None]
     yield "cpu", ", ".join(known or ["not known yet"]) + " of one core"
@@ -76,6 +80,19 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"sink {name}",
             f"{sink['waiting']} waiting, {sink['dropped']} lost, {sink['failures']} refused",
         )
+
+
+def _motion(motion: dict[str, Any]) -> str:
+    state = {None: "not listened to yet", True: "listened to", False: "NOT LISTENED TO"}
+    return f"{state[motion['up']]}, motion began {motion['motions']} times"
+
+
+def _npu(npu: dict[str, Any]) -> str:
+    loads, hertz, governor = npu["loads"], npu["frequency_hertz"], npu["governor"]
+    said = [] if loads is None else [f"core {core} {load:.0%}" for core, load in loads.items()]
+    if hertz is not None:
+        said.append(f"{hertz / 1e6:g} MHz" + ("" if governor is None else f" ({governor})"))
+    return ", ".join([*said, *([npu["fault"]] if npu["fault"] else [])])
 
 
 def _number(value: float | None) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from edgefaced.config.presence import PresenceSection
 from edgefaced.config.section import Section
 from edgefaced.config.sections import (
     CameraSection,
@@ -35,6 +36,7 @@ class Settings(Section):
     quality: QualitySection = QualitySection()
     gallery: GallerySection = GallerySection()
     policy: PolicySection = PolicySection()
+    presence: PresenceSection = PresenceSection()
     thermal: ThermalSection = ThermalSection()
     metrics: MetricsSection = MetricsSection()
     control: ControlSection = ControlSection()

@@ -6,7 +6,8 @@ from edgefaced import __version__
 from edgefaced.control.contract import Document
 from edgefaced.pipeline.figures import Timing
 from edgefaced.protocols import CameraDescription
-from edgefaced.vitals import Vitals
+from edgefaced.sensors.npu import NpuReading
+from edgefaced.vitals import MotionVitals, Vitals
 
 
 def status(vitals: Vitals) -> Document:
@@ -42,6 +43,8 @@ def status(vitals: Vitals) -> Document:
         },
         "temperature_celsius": vitals.celsius,
         "temperature_fault": vitals.temperature_fault,
+        "motion_sensor": _motion(vitals.motion),
+        "npu": _npu(vitals.npu),
         "cpu": {
             "share": _rounded(rates.cpu_share, 3),
             "idle_share": _share(vitals, "idle"),
@@ -71,6 +74,22 @@ def _camera(camera: CameraDescription) -> Document:
         "buffers": camera.buffers,
         "dma": camera.dma,
         "differences": list(camera.differences()),
+    }
+
+
+def _motion(motion: MotionVitals | None) -> Document | None:
+    return None if motion is None else {"up": motion.up, "motions": motion.motions}
+
+
+def _npu(npu: NpuReading | None) -> Document | None:
+    if npu is None:
+        return None
+    loads = npu.loads
+    return {
+        "loads": None if loads is None else {str(core): load for core, load in loads.items()},
+        "frequency_hertz": npu.hertz,
+        "governor": npu.governor,
+        "fault": npu.fault,
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from edgefaced import __version__
 from edgefaced.pipeline.figures import BUCKETS_SECONDS, Timing
+from edgefaced.sensors.npu import NpuReading
 from edgefaced.vitals import Vitals
 
 if TYPE_CHECKING:
@@ -64,10 +65,24 @@ def _surroundings(vitals: Vitals) -> Iterator[Metric]:
         "1 while a zone that is to be watched cannot be read, which counts as hot.",
         float(vitals.temperature_fault is not None),
     )
+    yield from _npu(vitals.npu)
+    if vitals.motion is not None:
+        up, motions = float(bool(vitals.motion.up)), vitals.motion.motions
+        yield _gauge("motion_sensor_up", "1 while the motion sensor is listened to.", up)
+        yield _total("motions", "Times that the motion sensor began to see motion.", motions)
     now = vitals.pace.band
     bands = {name: float(name == now.name) for name in vitals.bands}
     yield _gauge("thermal_band", "1 for the band in force.", bands, "band")
     yield _gauge("pace_frame_stride", "Every how many frames one is looked at.", now.frame_stride)
+
+
+def _npu(npu: NpuReading | None) -> Iterator[Metric]:
+    """What cannot be read is not on the page."""
+    if npu is not None and npu.loads is not None:
+        loads = {str(core): load for core, load in npu.loads.items()}
+        yield _gauge("npu_load_ratio", "Busy share of the NPU.", loads, "core")
+    if npu is not None and npu.hertz is not None:
+        yield _gauge("npu_frequency_hertz", "Clock of the NPU.", npu.hertz)
 
 
 def _deliveries(vitals: Vitals) -> Iterator[Metric]:

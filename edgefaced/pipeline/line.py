@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
+from edgefaced.gpio.lines import InputLine
 from edgefaced.pipeline.capture import Capturer
 from edgefaced.pipeline.crew import Crew, Heartbeat, Straggler
 from edgefaced.pipeline.deliver import Deliverer, Postbox
@@ -22,6 +23,7 @@ from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.judge import Judge, Knowledge
+from edgefaced.pipeline.motion import MotionWatch
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
 from edgefaced.pipeline.tap import FaceTap
@@ -43,6 +45,8 @@ class Parts:
     limits: QualityLimits
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     gate: PresenceGate = field(default_factory=PresenceGate)
+    open_motion: Callable[[], InputLine] | None = None
+    """A motion sensor, where there is one."""
     replay: bool = False
     """A replay may repeat pictures; with `lossless` no frame of it is passed over."""
     lossless: bool = False
@@ -62,6 +66,11 @@ class Line:
         leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
         batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
         interest, tap, stop = Interest(), self.tap, self.crew.stop
+        self.motion = motion = (
+            None
+            if parts.open_motion is None
+            else MotionWatch(parts.open_motion, self.postbox.announce, stop)
+        )
         self.capturer = Capturer(
             parts.open_camera,
             leases,
@@ -79,6 +88,7 @@ class Line:
             # Whoever looks through the tap looks at everybody.
             wants=lambda track_id, now: tap.watched or interest.wants(track_id, now),
             gate=parts.gate,
+            moved=lambda now: motion is not None and motion.moved(now),
             pace=self.pace,
             figures=self.figures,
             stop=stop,
@@ -97,6 +107,8 @@ class Line:
 
         def judge_ends() -> None:
             judge.finish()
+            if motion is not None:
+                motion.end()
             self.postbox.close()
 
         # Consumers first, so that the first frame meets networks that are loaded or loading.
@@ -107,6 +119,8 @@ class Line:
         self.crew.add("recognise", judge.run, judge_ends)
         self.crew.add("detect", perceiver.run, perceiver.finish)
         self.crew.add("capture", self.capturer.run, self.capturer.finish)
+        if motion is not None:
+            self.crew.add("listen", motion.run, motion.end)
 
     def start(self) -> None:
         """Starts every stage."""

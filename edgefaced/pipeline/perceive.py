@@ -42,6 +42,7 @@ class Perceiver:
         order: ColourOrder,
         wants: Callable[[int, float], bool],
         gate: PresenceGate,
+        moved: Callable[[float], bool],
         pace: PaceBoard,
         figures: Figures,
         stop: threading.Event,
@@ -52,6 +53,7 @@ class Perceiver:
         self._order = order
         self._wants = wants
         self._gate = gate
+        self._moved = moved
         self._pace = pace
         self._figures = figures
         self._stop = stop
@@ -84,6 +86,8 @@ class Perceiver:
         small, figures = lease.small, self._figures
         self._other_bytes += lease.copied_bytes
         now = small.captured_ns / 1e9
+        if self._moved(now):
+            self._gate.wake(now)
         worth = self._gate.look(luma_thumb(small), now)
         known = watcher.tracks
         if not (worth or known):

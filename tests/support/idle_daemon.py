@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager
 from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.errors import SensorError
+from edgefaced.gpio.lines import InputLine
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Camera
+from edgefaced.sensors.npu import NpuReading
 from edgefaced.sensors.thermal import ScriptedSensor
 from edgefaced.types import ColourOrder, Outcome
 from edgefaced.vitals import Vitals, vitals_of
@@ -30,10 +32,21 @@ def no_knowledge() -> AbstractContextManager[Knowledge]:
     raise AssertionError("nothing is started here")
 
 
+def no_line() -> InputLine:
+    raise AssertionError("nothing is started here")
+
+
 class IdleDaemon:
     """A line that is never started, with figures as if it had run."""
 
-    def __init__(self, reading: float | SensorError = 51.5) -> None:
+    def __init__(
+        self,
+        reading: float | SensorError = 51.5,
+        *,
+        npu: NpuReading | None = None,
+        motion: bool = False,
+    ) -> None:
+        self._npu = npu
         self.line = Line(
             Parts(
                 camera_name="door",
@@ -43,6 +56,7 @@ class IdleDaemon:
                 sinks={},
                 colour_order=ColourOrder.RGB,
                 limits=Settings().quality.limits(),
+                open_motion=no_line if motion else None,
             )
         )
         self.line.postbox.open_for("mqtt", capacity=1)
@@ -63,4 +77,6 @@ class IdleDaemon:
         self.thermostat.tick(self.line, 0.0)
 
     def vitals(self) -> Vitals:
-        return vitals_of(self.line, self.thermostat, self.meter, Settings(), started_ns=0)
+        return vitals_of(
+            self.line, self.thermostat, self.meter, self._npu, Settings(), started_ns=0
+        )

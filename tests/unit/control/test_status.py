@@ -9,6 +9,7 @@ from edgefaced.cli.status import rows
 from edgefaced.control.status import status
 from edgefaced.errors import SensorError
 from edgefaced.protocols import CameraDescription, CameraWish
+from edgefaced.sensors.npu import NpuReading
 from edgefaced.types import PixelFormat
 
 
@@ -49,6 +50,18 @@ class PaceNow(Shape):
     resting: bool
 
 
+class Motion(Shape):
+    up: bool | None
+    motions: int
+
+
+class Npu(Shape):
+    loads: dict[str, float] | None
+    frequency_hertz: int | None
+    governor: str | None
+    fault: str | None
+
+
 class Cpu(Shape):
     share: float | None
     idle_share: float | None
@@ -69,6 +82,7 @@ class Status(Shape):
     frames_per_second: float | None
     looks_per_second: float | None
     frames: dict[str, int]
+    frames_lost: dict[str, int]
     looks: dict[str, int]
     decisions: dict[str, int]
     embeddings: int
@@ -79,6 +93,8 @@ class Status(Shape):
     pace: PaceNow
     temperature_celsius: float | None
     temperature_fault: str | None
+    motion_sensor: Motion | None
+    npu: Npu | None
     cpu: Cpu
     sinks: dict[str, Sink]
     gallery_templates: int
@@ -99,6 +115,7 @@ def test_the_document_has_its_shape() -> None:
     assert (seen.frames_per_second, seen.decisions) == (30.0, {"known": 2})
     assert (seen.pace.band, seen.temperature_celsius) == ("cool", 51.5)
     assert seen.stages["detect"].count == 4
+    assert (seen.motion_sensor, seen.npu) == (None, None)
     daemon.line.capturer.description = DESCRIPTION
     seen = Status.model_validate(status(daemon.vitals()))
     assert seen.camera.gives is not None
@@ -117,5 +134,20 @@ def test_every_figure_is_said_in_words() -> None:
     assert said["pace"] == "cool (start), 51.5 °C"
     assert said["cpu"] == "25%, 25% with a face in view of one core"
     assert said["sink mqtt"] == "0 waiting, 0 lost, 0 refused"
+    assert not {"motion", "npu"} & set(said)
     blind = dict(rows(status(IdleDaemon(SensorError("zone gone")).vitals())))
     assert blind["pace"] == "warm (unreadable), zone gone"
+
+
+def test_a_motion_sensor_and_an_npu_are_shown_where_they_are() -> None:
+    npu = NpuReading({0: 0.37, 1: 0.0}, 1_000_000_000, "rknpu_ondemand", None)
+    daemon = IdleDaemon(npu=npu, motion=True)
+    seen = Status.model_validate(status(daemon.vitals()))
+    assert seen.motion_sensor == Motion(up=None, motions=0)
+    assert seen.npu is not None
+    assert seen.npu.loads == {"0": 0.37, "1": 0.0}
+    said = dict(rows(status(daemon.vitals())))
+    assert said["npu"] == "core 0 37%, core 1 0%, 1000 MHz (rknpu_ondemand)"
+    assert said["motion"] == "not listened to yet, motion began 0 times"
+    shut = IdleDaemon(npu=NpuReading(None, 5 * 10**8, None, "load: Permission denied"))
+    assert dict(rows(status(shut.vitals())))["npu"] == "500 MHz, load: Permission denied"

@@ -18,6 +18,7 @@ from edgefaced.config.sections import MetricsSection
 from edgefaced.errors import ConfigError, DependencyMissing, SensorError
 from edgefaced.events import Trouble
 from edgefaced.metrics.server import MetricsServer, registry_of
+from edgefaced.sensors.npu import NpuReading
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -36,6 +37,19 @@ def samples(text: str) -> Samples:
 
 def value(of: Samples, name: str, **labels: str) -> float:
     return of[f"edgefaced_{name}", tuple(sorted(labels.items()))]
+
+
+def test_a_motion_sensor_and_an_npu_are_on_the_page_where_they_are() -> None:
+    npu = NpuReading({0: 0.37, 2: 0.0}, 1_000_000_000, "rknpu_ondemand", None)
+    seen = samples(page(IdleDaemon(npu=npu, motion=True)))
+    assert value(seen, "npu_load_ratio", core="0") == 0.37
+    assert value(seen, "npu_load_ratio", core="2") == 0
+    assert value(seen, "npu_frequency_hertz") == 1e9
+    assert value(seen, "motion_sensor_up") == 0
+    assert value(seen, "motions_total") == 0
+    unread = page(IdleDaemon(npu=NpuReading(None, None, None, "load: Permission denied")))
+    assert "npu" not in unread
+    assert "motion" not in unread
 
 
 def test_the_figures_of_the_pipeline_are_on_the_page() -> None:
