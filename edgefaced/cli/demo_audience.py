@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from edgefaced.cli.demo_report import (
     conclusion,
     decision_bodies,
     enrolment_body,
+    next_steps,
     scene_body,
     scene_table,
     threshold_body,
@@ -56,12 +58,12 @@ class Person:
     def credits(self, lines: Sequence[str]) -> None:
         self.say("  photographs:")
         for line in lines:
-            self.say(f"    {line}")
+            self._tell(line, indent="    ")
 
     def enrolled(self, reports: Sequence[EnrolmentReport], choice: ThresholdChoice) -> None:
         for report in reports:
             self.say(f"  {report.name}: enrolled from {report.pictures[0].path.name}")
-        self.say(f"  {explain(choice)}")
+        self._tell(explain(choice), indent="  ")
 
     def scene(self, scene: Scene) -> None:
         self.say(f"  {scene.name}: {scene.story}")
@@ -81,7 +83,17 @@ class Person:
         self.say(f"video          {kept.video}")
         self.say(f"credits        {kept.credits}")
         self.say("The demo's gallery was temporary and is gone; yours was not touched.")
-        self.say("Next: edgefaced enroll NAME PICTURES..., then edgefaced identify PICTURE")
+        self.say("Next:")
+        for step in next_steps():
+            self.say(f"  {step}")
+
+    def _tell(self, line: str, *, indent: str) -> None:
+        """A long line: folded between words where a terminal would cut it anywhere."""
+        width = stdout.width if stdout.is_terminal else len(indent + line)
+        for part in textwrap.wrap(
+            line, width, initial_indent=indent, subsequent_indent=f"{indent}  "
+        ):
+            self.say(part)
 
 
 class Program:

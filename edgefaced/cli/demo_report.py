@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -58,6 +62,16 @@ def conclusion(result: RunResult) -> str:
         for name in scene.never_recognised
     ]
     return f"exit 1: {', '.join(faults)}"
+
+
+def next_steps() -> list[str]:
+    """What to type now, beginning with what makes the shell find `edgefaced`."""
+    steps = ["edgefaced enroll NAME PICTURES...", "edgefaced identify PICTURE"]
+    activate, here = Path(sys.prefix) / "bin" / "activate", Path.cwd()
+    if shutil.which("edgefaced") or not activate.exists():
+        return steps
+    near = activate.relative_to(here) if activate.is_relative_to(here) else activate
+    return [f". {shlex.quote(str(near))}", *steps]
 
 
 def scene_body(result: SceneResult) -> dict[str, Any]:
