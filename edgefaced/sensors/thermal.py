@@ -5,8 +5,8 @@ A sensor that cannot be read raises; the governor counts that as hot.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +14,8 @@ from typing import Protocol
 from edgefaced.errors import SensorError
 
 ZONES = Path("/sys/class/thermal")
-PI_THROTTLED = Path("/sys/devices/platform/soc/soc:firmware/get_throttled")
+PI_FIRMWARE = Path("/sys/bus/platform/drivers/raspberrypi-firmware")
+"""The driver's folder: the device below it has another place on every model."""
 
 PLAUSIBLE_CELSIUS = (-40.0, 150.0)
 """Outside, a reading is a broken driver: some give 0 K, some give a constant of 2**31."""
@@ -24,6 +25,9 @@ PI_HOT_BITS = 0x2 | 0x4 | 0x8
 
 PI_HOT_CELSIUS = 82.0
 """What counts as the temperature while the firmware throttles, whatever the sensor says."""
+
+
+HOT = "the board counts as hot; thermal.zones names the zones that matter"
 
 
 class ThermalSensor(Protocol):
@@ -37,55 +41,94 @@ class ThermalSensor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class ZoneSensor:
-    """All zones of sysfs whose type matches one of `patterns` ("*" is every zone)."""
+    """All zones of sysfs whose type matches one of `patterns` ("*" is every zone).
 
-    patterns: Sequence[str] = ("*",)
-    zones: Path = ZONES
-    throttled: Path = PI_THROTTLED
+    Zones may come while it runs. One that has been read and is gone is missed: the board counts as
+    hot until it is back, under whatever number.
+    """
+
+    def __init__(
+        self,
+        patterns: Sequence[str] = ("*",),
+        *,
+        zones: Path = ZONES,
+        firmware: Path = PI_FIRMWARE,
+    ) -> None:
+        self._patterns = tuple(patterns)
+        self._zones = zones
+        self._firmware = firmware
+        self._known: Counter[str] = Counter()
+        """The most zones of each type that were there at once."""
 
     def read(self) -> float | None:
-        """Raises SensorError for no matching zone, one that cannot be read, or nonsense in it."""
-        if not self.patterns:
+        """Raises SensorError for a pattern that no zone matches, a zone that is missed or cannot
+        be read, and nonsense in one.
+        """
+        if not self._patterns:
             return None
-        readings = [self._zone(folder) for folder in self._matching()]
-        if not readings:
-            wanted = ", ".join(self.patterns)
-            raise SensorError(
-                f"no thermal zone of type {wanted} in {self.zones}",
-                "set thermal.zones; an empty list turns the governor's sensor off",
-            )
-        return max([*readings, self._firmware()])
+        found = self._matching()
+        self._miss_nothing(found)
+        readings = [_celsius(folder) for folder, _ in found]
+        return max([*readings, *self._throttled()])
 
-    def _matching(self) -> list[Path]:
+    def _matching(self) -> list[tuple[Path, str]]:
+        """Folders and types."""
         found = []
-        for folder in sorted(self.zones.glob("thermal_zone*")):
+        for folder in sorted(self._zones.glob("thermal_zone*")):
             try:
-                kind = (folder / "type").read_text().strip()
-            except OSError:
-                continue  # a zone that has just gone; its own reading would say no more
-            if any(fnmatch(kind, pattern) for pattern in self.patterns):
-                found.append(folder)
+                kind = (folder / "type").read_bytes().decode("utf-8", "replace").strip()
+            except FileNotFoundError:
+                continue  # it has just gone
+            except OSError as error:
+                raise _unreadable(folder / "type", error) from error
+            if any(fnmatch(kind, pattern) for pattern in self._patterns):
+                found.append((folder, kind))
         return found
 
-    def _zone(self, folder: Path) -> float:
-        try:
-            celsius = int((folder / "temp").read_text()) / 1000
-        except (OSError, ValueError) as error:
-            raise SensorError(f"{folder / 'temp'}: {error}", "the board counts as hot") from error
-        low, high = PLAUSIBLE_CELSIUS
-        if not low < celsius < high:
-            raise SensorError(f"{folder / 'temp'} reads {celsius:g} °C", "the board counts as hot")
-        return celsius
+    def _miss_nothing(self, found: Sequence[tuple[Path, str]]) -> None:
+        there = Counter(kind for _, kind in found)
+        for pattern in self._patterns:
+            if not any(fnmatch(kind, pattern) for kind in there):
+                raise SensorError(
+                    f"no thermal zone of type {pattern} in {self._zones}",
+                    "set thermal.zones; an empty list turns the governor's sensor off",
+                )
+        if missed := sorted((self._known - there).elements()):
+            raise SensorError(
+                f"a thermal zone has gone: {', '.join(missed)}",
+                HOT,
+            )
+        self._known |= there
 
-    def _firmware(self) -> float:
+    def _throttled(self) -> list[float]:
         """The temperature that a Pi's firmware implies: very hot while it throttles."""
-        try:
-            flags = int(self.throttled.read_text(), 16)
-        except (OSError, ValueError):
-            return float("-inf")  # not a Pi
-        return PI_HOT_CELSIUS if flags & PI_HOT_BITS else float("-inf")
+        found = []
+        for file in sorted(self._firmware.glob("*/get_throttled")):
+            try:
+                flags = int(file.read_bytes(), 16)
+            except (OSError, ValueError) as error:
+                raise _unreadable(file, error) from error
+            if flags & PI_HOT_BITS:
+                found.append(PI_HOT_CELSIUS)
+        return found
+
+
+def _celsius(zone: Path) -> float:
+    file = zone / "temp"
+    try:
+        celsius = int(file.read_bytes()) / 1000
+    except (OSError, ValueError) as error:
+        raise _unreadable(file, error) from error
+    low, high = PLAUSIBLE_CELSIUS
+    if not low < celsius < high:
+        raise SensorError(f"{file} reads {celsius:g} °C", HOT)
+    return celsius
+
+
+def _unreadable(file: Path, error: OSError | ValueError) -> SensorError:
+    reason = error.strerror if isinstance(error, OSError) else "no number"
+    return SensorError(f"{file}: {reason}", HOT)
 
 
 class ScriptedSensor:
