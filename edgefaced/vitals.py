@@ -49,6 +49,7 @@ class Vitals:
     camera_up: bool
     camera_restarts: int
     frames: dict[str, int]
+    frames_lost: dict[str, int]
     looks: dict[str, int]
     decisions: dict[str, int]
     embeddings: int
@@ -92,6 +93,7 @@ def vitals_of(
         camera_up=figures.camera_up,
         camera_restarts=figures.camera_restarts,
         frames=dict(figures.frames),
+        frames_lost=dict(figures.lost),
         looks=dict(figures.looks),
         decisions=dict(figures.decisions),
         embeddings=figures.embeddings,

@@ -53,6 +53,8 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"{_number(body['frames_per_second'])} a second, "
         f"{_number(body['looks_per_second'])} looked at; {_counts(body['frames'])}",
     )
+    if any(body["frames_lost"].values()):
+        yield "", f"never left the camera: {_counts(body['frames_lost'])}"
     yield "faces", f"{body['faces_in_view']} in view; decided: {_counts(body['decisions'])}"
     for stage, timing in body["stages"].items():
         if timing["count"]:

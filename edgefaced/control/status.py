@@ -27,6 +27,7 @@ def status(vitals: Vitals) -> Document:
         "frames_per_second": _rounded(rates.captured_per_second),
         "looks_per_second": _rounded(rates.looked_at_per_second),
         "frames": {str(kind): count for kind, count in vitals.frames.items()},
+        "frames_lost": {str(kind): count for kind, count in vitals.frames_lost.items()},
         "looks": {str(kind): count for kind, count in vitals.looks.items()},
         "decisions": {str(kind): count for kind, count in vitals.decisions.items()},
         "embeddings": vitals.embeddings,

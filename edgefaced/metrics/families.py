@@ -16,7 +16,7 @@ from edgefaced.vitals import Vitals
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
-SKIPS = ("stride", "rest", "idle", "calm", "displaced")
+SKIPS = ("stride", "rest", "idle", "calm", "displaced", "repeated")
 """Why a captured frame was not looked at."""
 
 
@@ -58,6 +58,7 @@ def families(vitals: Vitals) -> Iterator[Metric]:
 def _surroundings(vitals: Vitals) -> Iterator[Metric]:
     yield _gauge("camera_up", "1 while frames arrive.", float(vitals.camera_up))
     yield _total("camera_restarts", "Times the camera was opened again.", vitals.camera_restarts)
+    yield _counter("camera_lost_frames", "Frames that never left it.", "reason", vitals.frames_lost)
     if vitals.celsius is not None:
         yield _gauge("temperature_celsius", "Of the hottest zone watched.", vitals.celsius)
     yield _gauge(

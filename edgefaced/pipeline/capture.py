@@ -8,19 +8,19 @@ process.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
-import numpy as np
-
 from edgefaced.core.presence import luma_thumb
+from edgefaced.core.sight import Glance, Sight
 from edgefaced.errors import CameraEnded, CameraError
-from edgefaced.events import CameraChanged, Happening
+from edgefaced.events import CameraChanged, Happening, Trouble
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
-from edgefaced.protocols import Camera, CameraDescription, FrameLease
-from edgefaced.types import U8
+from edgefaced.protocols import Camera, CameraCounts, CameraDescription, FrameLease
 
 NEXT_SECONDS = 0.5
 """How long one wait for a frame may take; far below the watchdog's time."""
@@ -31,10 +31,10 @@ SILENT_ROUNDS = 6
 SETTLE_SECONDS = 2.0
 """How long a closing camera waits for a frame that is still being read."""
 
-FROZEN_FRAMES = 90
-"""Frames equal to the byte after which a camera is frozen: a sensor's noise never repeats."""
-
 PAUSES_SECONDS = (0.5, 10.0)
+
+BLIND = "the picture is of one shade: it is dark, or the lens is covered"
+SEES = "there is something to see again"
 
 
 class Capturer:
@@ -46,26 +46,33 @@ class Capturer:
         leases: LatestSlot[FrameLease],
         announce: Callable[[Happening], None],
         *,
+        cut: Callable[[], None],
         pace: PaceBoard,
+        freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
-        repeats_are_faults: bool = True,
+        watch_sight: bool = True,
         pauses: tuple[float, float] = PAUSES_SECONDS,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`repeats_are_faults` is off for replayed pictures, which do repeat; `pauses` are the
-        first and the longest one before the camera is opened again.
+        """`cut` is called where what comes next does not continue what came before; `watch_sight`
+        is off for replays, whose pictures may repeat; `pauses` are the first and the longest one
+        before the camera is opened again.
         """
         self._open_camera = open_camera
         self._leases = leases
         self._announce = announce
+        self._cut = cut
         self._pace = pace
+        self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._watch_repeats = repeats_are_faults
+        self._sight = Sight() if watch_sight else None
+        self._blind = False
         self._first_pause, self._longest_pause = pauses
+        self._now = now
         self._up: bool | None = None
-        self._last_thumb: U8 | None = None
-        self._repeats = 0
+        self._worked = False
         self.first_frame = threading.Event()
         """Set with the first frame ever: the daemon is ready then."""
         self.description: CameraDescription | None = None
@@ -76,16 +83,17 @@ class Capturer:
         pause = self._first_pause
         while not self._stop.is_set():
             heartbeat.beat()
-            captured = self._figures.frames["captured"]
+            self._worked = False
             try:
                 self._run_camera(heartbeat)
                 return
             except CameraError as error:
                 self._report(up=False, detail=str(error))
+                self._cut()
             if self._stop.is_set():
                 return
             # A camera that gave frames has earned a quick retry.
-            if self._figures.frames["captured"] > captured:
+            if self._worked:
                 pause = self._first_pause
             self._wait(pause, heartbeat)
             pause = min(pause * 2, self._longest_pause)
@@ -101,6 +109,8 @@ class Capturer:
         """Until `stop` or the end of a replay, which it lets the detecting stage see to the end."""
         with self._open_camera() as camera:
             self.description = camera.description
+            if self._sight is not None:
+                self._sight.opened(self._now())
             try:
                 self._take_frames(camera, heartbeat)
             except CameraEnded:
@@ -115,25 +125,39 @@ class Capturer:
                 camera.settled(SETTLE_SECONDS)
 
     def _take_frames(self, camera: Camera, heartbeat: Heartbeat) -> None:
-        silent = 0
+        silent, lost, damaged = 0, CameraCounts(), 0
         while not self._stop.is_set():
             heartbeat.beat()
             lease = camera.next(NEXT_SECONDS)
+            counts = camera.counts
+            if counts != lost:
+                self._count_lost(lost, counts)
+                damaged += counts.damaged - lost.damaged
+                lost = counts
             if lease is not None:
-                silent = 0
+                silent = damaged = 0
                 self._deal(lease, camera)
                 continue
             silent += 1
             if silent >= SILENT_ROUNDS:
-                raise CameraError(f"no frame for {silent * NEXT_SECONDS:g} s")
+                whole = f"no whole frame, {damaged} damaged ones" if damaged else "no frame"
+                raise CameraError(f"{whole} for {silent * NEXT_SECONDS:g} s")
+
+    def _count_lost(self, before: CameraCounts, now: CameraCounts) -> None:
+        lost = self._figures.lost
+        lost["damaged"] += now.damaged - before.damaged
+        lost["missed"] += now.missed - before.missed
+        lost["overtaken"] += now.overtaken - before.overtaken
 
     def _deal(self, lease: FrameLease, camera: Camera) -> None:
         """Counts a frame; passes it on or gives it back."""
         figures, band = self._figures, self._pace.current.band
         figures.frames["captured"] += 1
-        if self._frozen(lease):
+        if self._repeats(lease):
+            figures.frames["repeated"] += 1
             lease.release()
-            raise CameraError(f"the same picture {FROZEN_FRAMES} times: the camera is frozen")
+            return
+        self._worked = True
         self._report(up=True, detail=summary(camera.description))
         self.first_frame.set()
         skipped = (
@@ -147,26 +171,29 @@ class Capturer:
             figures.frames[skipped] += 1
             lease.release()
             return
+        self._freshness.arrived(lease.small.captured_ns, time.monotonic_ns())
         displaced = self._leases.put(lease)
         if displaced is not None:
             figures.frames["displaced"] += 1
             displaced.release()
 
-    def _frozen(self, lease: FrameLease) -> bool:
-        if not self._watch_repeats:
+    def _repeats(self, lease: FrameLease) -> bool:
+        """Whether the frame is one of before. Raises CameraError for a frozen camera."""
+        if self._sight is None:
             return False
-        thumb = luma_thumb(lease.small)
-        same = self._last_thumb is not None and np.array_equal(thumb, self._last_thumb)
-        self._last_thumb = thumb
-        # A covered lens is black and may well repeat: that is no fault of the camera.
-        self._repeats = self._repeats + 1 if same and thumb.max() > thumb.min() else 0
-        return self._repeats >= FROZEN_FRAMES
+        glance = self._sight.look(luma_thumb(lease.small), self._now())
+        if self._sight.blind is not self._blind:
+            self._blind = self._sight.blind
+            self._announce(Trouble("camera", BLIND if self._blind else SEES))
+        if glance is Glance.FROZEN:
+            lease.release()
+            raise CameraError("the same picture again and again: the camera is frozen")
+        return glance is Glance.REPEATED
 
     def _report(self, *, up: bool, detail: str) -> None:
         self._figures.camera_up = up
         if up is not self._up:
             self._up = up
-            self._repeats, self._last_thumb = 0, None
             self._announce(CameraChanged(up, detail))
 
     def _wait(self, seconds: float, heartbeat: Heartbeat) -> None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from edgefaced.core.policy import DecisionPolicy, Evidence
 from edgefaced.core.quality import QualityLimits, quality_faults
-from edgefaced.errors import EmbeddingError, GalleryBusy
+from edgefaced.errors import EmbeddingError, GalleryError, StorageError
 from edgefaced.events import DecisionMade, FaceLeft, Happening, Trouble
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.faces import FaceBatch, SeenFace
 from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
 from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.tap import FaceTap
@@ -22,6 +23,8 @@ from edgefaced.protocols import Embedder, LiveGalleryIndex
 from edgefaced.types import Liveness, Match
 
 TAKE_SECONDS = 0.5
+
+UNREADABLE, ODD = "gallery unreadable", "odd embedding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Judge:
         interest: Interest,
         policy: DecisionPolicy,
         limits: QualityLimits,
+        freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
     ) -> None:
@@ -57,9 +61,14 @@ class Judge:
         self._interest = interest
         self._policy = policy
         self._limits = limits
+        self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._busy = False
+        self._troubles: dict[str, str] = {}
+        self._unreadable = False
+        self._turns: dict[int, int] = {}
+        self._turn = 0
+        self._sized: tuple[int, float] | None = None
 
     def run(self, heartbeat: Heartbeat) -> None:
         """Until `stop` or the end of the batches."""
@@ -82,23 +91,30 @@ class Judge:
         self._batches.close()
 
     def _catch_up(self, knowledge: Knowledge) -> None:
-        """Takes over changes of the gallery; a busy one is tried again with the next batch."""
+        """Takes over changes of the gallery. What cannot be read is said, and tried again."""
         try:
             knowledge.index.refresh()
-        except GalleryBusy as error:
-            if not self._busy:
-                self._announce(Trouble("gallery", error.message))
-            self._busy = True
+        except (GalleryError, StorageError) as error:
+            self._complain("gallery", str(error))
+            # With nobody left to compare with, nobody can be called a stranger either.
+            self._unreadable = knowledge.index.size == 0
         else:
-            self._busy = False
+            self._settle("gallery", "can be read again")
+            self._unreadable = False
         self._figures.templates = knowledge.index.size
 
     def _judge(self, knowledge: Knowledge, batch: FaceBatch) -> Iterator[Happening]:
         threshold = knowledge.threshold(knowledge.index.size)
         now = batch.captured_ns / 1e9
-        for face in batch.faces:
+        # Who has waited longest comes first: with a slow embedder the others of a batch grow old.
+        for face in sorted(batch.faces, key=lambda face: self._turns.get(face.track.id, 0)):
             if not self._policy.wants(face.track.id, now):
                 continue
+            if not self._freshness.is_fresh(batch.captured_ns, time.monotonic_ns()):
+                self._figures.batches_displaced += 1
+                break
+            self._turn += 1
+            self._turns[face.track.id] = self._turn
             evidence = self._evidence(knowledge, face)
             decision = self._policy.observe(face.track.id, evidence, threshold=threshold, now=now)
             self._interest.settle(face.track.id, self._policy.settled_until(face.track.id))
@@ -112,18 +128,34 @@ class Judge:
         for track in batch.left:
             last = self._policy.leave(track.id)
             self._interest.forget(track.id)
+            self._turns.pop(track.id, None)
             yield FaceLeft(track.id, last, max(track.seen - track.born, 0.0))
 
     def _evidence(self, knowledge: Knowledge, face: SeenFace) -> Evidence:
         faults = quality_faults(face.quality, self._limits)
+        if self._unreadable:
+            faults = (UNREADABLE,)
         if faults:
             return Evidence(None, faults, Liveness.NOT_CHECKED)
         try:
             match = self._match(knowledge, face)
-        except EmbeddingError:
+        except EmbeddingError as error:
             # An odd embedding is doubt: it counts as a picture too poor to judge, and is seen.
-            return Evidence(None, ("odd embedding",), Liveness.NOT_CHECKED)
+            self._complain("recognise", str(error))
+            return Evidence(None, (ODD,), Liveness.NOT_CHECKED)
+        self._settle("recognise", "embeds again")
         return Evidence(match, (), Liveness.NOT_CHECKED)
+
+    def _complain(self, where: str, detail: str) -> None:
+        """Says a trouble when it begins, and when it becomes another one."""
+        if self._troubles.get(where) != detail:
+            self._troubles[where] = detail
+            self._announce(Trouble(where, detail))
+
+    def _settle(self, where: str, detail: str) -> None:
+        """Says that a trouble is over, where there was one."""
+        if self._troubles.pop(where, None) is not None:
+            self._announce(Trouble(where, detail))
 
     def _match(self, knowledge: Knowledge, face: SeenFace) -> Match | None:
         started = time.perf_counter()

@@ -20,6 +20,7 @@ from edgefaced.pipeline.crew import Crew, Heartbeat, Straggler
 from edgefaced.pipeline.deliver import Deliverer, Postbox
 from edgefaced.pipeline.faces import FaceBatch
 from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.judge import Judge, Knowledge
@@ -71,15 +72,7 @@ class Line:
             if parts.open_motion is None
             else MotionWatch(parts.open_motion, self.postbox.announce, stop)
         )
-        self.capturer = Capturer(
-            parts.open_camera,
-            leases,
-            self.postbox.announce,
-            pace=self.pace,
-            figures=self.figures,
-            stop=stop,
-            repeats_are_faults=not parts.replay,
-        )
+        freshness = Freshness(unlimited=parts.lossless)
         perceiver = Perceiver(
             leases,
             batches,
@@ -90,8 +83,22 @@ class Line:
             gate=parts.gate,
             moved=lambda now: motion is not None and motion.moved(now),
             pace=self.pace,
+            freshness=freshness,
             figures=self.figures,
             stop=stop,
+            minimum_interocular_px=parts.limits.minimum_interocular_px,
+            patient=parts.lossless,
+        )
+        self.capturer = Capturer(
+            parts.open_camera,
+            leases,
+            self.postbox.announce,
+            cut=perceiver.cut,
+            pace=self.pace,
+            freshness=freshness,
+            figures=self.figures,
+            stop=stop,
+            watch_sight=not parts.replay,
         )
         judge = Judge(
             batches,
@@ -101,6 +108,7 @@ class Line:
             interest=interest,
             policy=parts.policy,
             limits=parts.limits,
+            freshness=freshness,
             figures=self.figures,
             stop=stop,
         )

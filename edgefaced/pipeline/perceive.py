@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from edgefaced.core.presence import PresenceGate, luma_thumb
 from edgefaced.core.quality import measure_quality
 from edgefaced.core.sampling import cut_face
-from edgefaced.core.tracking import Track
+from edgefaced.core.tracking import Track, TrackingResult
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.faces import FaceBatch, SeenFace, enlarged
 from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import FrameLease
-from edgefaced.types import FACE_SIDE_PX, AlignedFace, ColourOrder
+from edgefaced.types import FACE_SIDE_PX, AlignedFace, ColourOrder, Frame
 
 TAKE_SECONDS = 0.5
 """How long the stage waits for a frame before it shows that it is alive."""
@@ -26,6 +29,10 @@ TAKE_SECONDS = 0.5
 RESTLESS_INTERVAL = 3
 """Frames from one whole look to the next while something moves beside the people in view: whoever
 comes to them is found two frames late at most."""
+
+FAR_SHARE = 0.8
+"""A face with less than this share of the eye distance that is asked for is not about to be judged:
+nobody comes so much closer between two calm looks."""
 
 BYTES_PER_FACE = FACE_SIDE_PX * FACE_SIDE_PX * 3
 
@@ -44,9 +51,13 @@ class Perceiver:
         gate: PresenceGate,
         moved: Callable[[float], bool],
         pace: PaceBoard,
+        freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
+        minimum_interocular_px: float,
+        patient: bool = False,
     ) -> None:
+        """`patient` waits until every batch is taken, and takes none back."""
         self._leases = leases
         self._batches = batches
         self._open_watcher = open_watcher
@@ -55,10 +66,18 @@ class Perceiver:
         self._gate = gate
         self._moved = moved
         self._pace = pace
+        self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._left: tuple[Track, ...] = ()
+        self._far_px = FAR_SHARE * minimum_interocular_px
+        self._patient = patient
+        self._cut = threading.Event()
+        self._sizes: tuple[int, ...] = ()
         self._other_bytes = 0
+
+    def cut(self) -> None:
+        """From any thread: what comes next does not continue what came before."""
+        self._cut.set()
 
     def run(self, heartbeat: Heartbeat) -> None:
         """Until `stop` or the end of the leases; the networks belong to the calling thread."""
@@ -71,9 +90,11 @@ class Perceiver:
                     return
                 if lease is not None:
                     with lease:
-                        batch = self._look(watcher, lease)
-                    if batch is not None:
-                        self._hand_over(batch)
+                        batch = self._see(watcher, lease)
+                    self._hand_over(batch)
+                elif self._cut.is_set():
+                    # Nothing comes any more: nobody is in view, as far as anybody knows.
+                    self._hand_over(FaceBatch(0, 0, (), self._begin_anew(watcher)))
 
     def finish(self) -> None:
         """Closes both ends: releases a lease nobody will take, wakes the recognising stage."""
@@ -82,10 +103,36 @@ class Perceiver:
             waiting.release()
         self._batches.close()
 
-    def _look(self, watcher: Watcher, lease: FrameLease) -> FaceBatch | None:
-        small, figures = lease.small, self._figures
+    def _see(self, watcher: Watcher, lease: FrameLease) -> FaceBatch:
+        """Who is worth judging in a frame, and who has left since the one before."""
+        small, full = lease.small, lease.frame
+        self._freshness.taken(small.captured_ns)
+        sizes = (small.width, small.height, full.width, full.height)
+        left: tuple[Track, ...] = ()
+        if self._cut.is_set() or sizes != self._sizes:
+            # Places in the old picture mean nothing in the new one.
+            left, self._sizes = self._begin_anew(watcher), sizes
         self._other_bytes += lease.copied_bytes
+        started = time.perf_counter_ns()
+        result = self._look(watcher, small)
+        if result is None:
+            return FaceBatch(small.sequence, small.captured_ns, (), left)
+        found = time.perf_counter_ns()
         now = small.captured_ns / 1e9
+        faces = tuple(
+            self._face(track, lease) for track in result.seen if self._wants(track.id, now)
+        )
+        aligned = time.perf_counter_ns()
+        self._freshness.looked(aligned - started)
+        if faces:
+            self._figures.stages["align"].record((aligned - found) / 1e9)
+            self._other_bytes += BYTES_PER_FACE * len(faces)
+        self._figures.bytes_copied = watcher.bytes_copied + self._other_bytes
+        return FaceBatch(small.sequence, small.captured_ns, faces, left + result.left)
+
+    def _look(self, watcher: Watcher, small: Frame) -> TrackingResult | None:
+        """The faces of a frame, or None for one that needs no look."""
+        figures, now = self._figures, small.captured_ns / 1e9
         if self._moved(now):
             self._gate.wake(now)
         worth = self._gate.look(luma_thumb(small), now)
@@ -96,30 +143,32 @@ class Perceiver:
         interval = self._pace.current.band.key_frame_interval
         if known and self._gate.restless_beside([t.box for t in known], small.width, small.height):
             interval = min(interval, RESTLESS_INTERVAL)
-        wanted = any(self._wants(track.id, now) for track in known)
+        wanted = {t.id for t in known if self._wants(t.id, now) and not self._is_far(t)}
+        if wanted & watcher.hidden:
+            interval = 1
         if not wanted and watcher.pass_over(key_frame_interval=interval, now=now):
             figures.frames["calm"] += 1
             return None
         figures.frames["looked_at"] += 1
         started = time.perf_counter()
         result = watcher.watch(small, key_frame_interval=interval, now=now)
-        found = time.perf_counter()
-        figures.stages["detect"].record(found - started)
+        figures.stages["detect"].record(time.perf_counter() - started)
         if result.tracks:
             self._gate.wake(now)
         figures.tracks = len(result.tracks)
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
-        faces = tuple(
-            self._face(track, lease) for track in result.seen if self._wants(track.id, now)
-        )
-        if faces:
-            figures.stages["align"].record(time.perf_counter() - found)
-            self._other_bytes += BYTES_PER_FACE * len(faces)
-        figures.bytes_copied = watcher.bytes_copied + self._other_bytes
-        self._left += result.left
-        if not faces and not self._left:
-            return None
-        return FaceBatch(small.sequence, small.captured_ns, faces, self._left)
+        return result
+
+    def _is_far(self, track: Track) -> bool:
+        small_width, _, full_width, _ = self._sizes
+        left, right, *_ = track.detection.landmarks.tolist()
+        return math.dist(left, right) * full_width / small_width < self._far_px
+
+    def _begin_anew(self, watcher: Watcher) -> tuple[Track, ...]:
+        """Forgets everybody in view; who that was."""
+        self._cut.clear()
+        self._figures.tracks = 0
+        return watcher.begin_anew()
 
     def _face(self, track: Track, lease: FrameLease) -> SeenFace:
         full = lease.frame
@@ -135,8 +184,11 @@ class Perceiver:
         return SeenFace(track, detection, AlignedFace(pixels, self._order), quality)
 
     def _hand_over(self, batch: FaceBatch) -> None:
-        displaced = self._batches.put(batch)
-        # A batch that was never read still has news of who has left.
-        self._left = () if displaced is None else displaced.left
-        if displaced is not None:
-            self._figures.batches_displaced += 1
+        """Replaces what still waits, also by nothing: nobody is judged by a frame of before."""
+        waiting = None if self._patient else self._batches.withdraw()
+        if waiting is not None:
+            # A batch that was never read still has news of who has left.
+            batch = replace(batch, left=waiting.left + batch.left)
+            self._figures.batches_displaced += bool(waiting.faces)
+        if batch.faces or batch.left:
+            self._batches.put(batch)

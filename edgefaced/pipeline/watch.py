@@ -1,7 +1,8 @@
 """Where to look in a frame: all of it now and then, closely around the known faces in between.
 
-Looking closely costs a quarter of a whole look and sees a face larger. A face that is not found
-where it should be brings a whole look with the next frame.
+Looking closely costs a third of a whole look and sees a face larger. A face that is not found
+where it should be brings a whole look with the next frame; where that does not find it either it is
+hidden, and whole looks come a little more often until it is back or has left.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ REGION_SIDES = 2.2
 
 SAME_FACE_IOU = 0.4
 
-CALM_LOOK_SECONDS = 0.06
-"""Faces that are decided are followed from every second frame at 30 a second; slower cameras and
-strides give every frame."""
+CALM_LOOK_SECONDS = 0.095
+"""Faces of which nothing is wanted are followed from every third frame at 30 a second, from every
+second one at 12."""
 
-CLOSE_LOOKS_PER_WHOLE = 4
-"""So many close looks cost as much as a whole one, and then a whole one sees more."""
+SEARCH_SECONDS = 0.06
+"""Where no face is in view, something that moves is looked at in every second frame at 30 a second:
+somebody is found one frame late at most. Slower cameras give every frame."""
+
+CLOSE_LOOKS_PER_WHOLE = 3
+"""So many close looks cost as much as a whole one at 320, and then a whole one sees more."""
+
+HIDDEN_INTERVAL = 3
+"""Frames from one whole look to the next while a face is hidden."""
 
 
 class Watcher:
@@ -41,8 +49,10 @@ class Watcher:
         self._tracker = tracker or Tracker()
         self._tracks: tuple[Track, ...] = ()
         self._since_whole = 0
+        self._passed = 0
         self._looked_at = float("-inf")
-        self._missed = True
+        self._hidden: frozenset[int] = frozenset()
+        self._missed = False
         self.whole_looks = 0
         self.close_looks = 0
         self.bytes_copied = 0
@@ -52,37 +62,61 @@ class Watcher:
         """The faces that are followed, as they were at the last look."""
         return self._tracks
 
+    def begin_anew(self) -> tuple[Track, ...]:
+        """Forgets everybody, for another picture comes; who was followed. No id is used again."""
+        left, self._tracks = self._tracks, ()
+        self._tracker.forget()
+        self._hidden, self._missed, self._looked_at = frozenset(), False, float("-inf")
+        return left
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """Those of them that the last whole look did not find, nor any look since."""
+        return self._hidden
+
     def pass_over(self, *, key_frame_interval: int, now: float) -> bool:
         """Whether a frame in which nobody is wanted needs no look: counts it where it does not."""
-        due = now - self._looked_at >= CALM_LOOK_SECONDS
-        if due or self._wants_whole(key_frame_interval - 1):
-            return False
-        self._since_whole += 1
-        return True
+        since = now - self._looked_at
+        if self._in_view():
+            ahead = self._passed + 1
+            passed = since < CALM_LOOK_SECONDS and not self._wants_whole(key_frame_interval - ahead)
+        else:
+            passed = since < SEARCH_SECONDS
+        self._passed += passed
+        return passed
 
     def watch(self, frame: Frame, *, key_frame_interval: int, now: float) -> TrackingResult:
         """Looks at a frame and says who is there; `now` in monotonic seconds."""
-        self._since_whole += 1
+        step, self._passed = self._passed + 1, 0
+        self._since_whole += step
         self._looked_at = now
-        if self._wants_whole(key_frame_interval):
+        # Where frames are passed over, a whole look that would be due before the next one is now.
+        whole = self._wants_whole(key_frame_interval - step + 1)
+        if whole:
             detections = self._whole.detect(frame)
             self.bytes_copied += self._whole.bytes_copied(frame)
             self.whole_looks += 1
             self._since_whole = 0
         else:
-            detections = self._look_closely(frame, self._tracker.foresee(now))
+            ahead = self._tracker.foresee(now)
+            detections = self._look_closely(frame, [t for t in ahead if t.id not in self._hidden])
         result = self._tracker.update(detections, now)
         self._tracks = result.tracks
-        self._missed = len(result.seen) < len(result.tracks)
+        unseen = {t.id for t in result.tracks} - {t.id for t in result.seen}
+        self._hidden = frozenset(unseen if whole else unseen & self._hidden)
+        self._missed = unseen > self._hidden
         return result
 
+    def _in_view(self) -> int:
+        return len(self._tracks) - len(self._hidden)
+
     def _wants_whole(self, key_frame_interval: int) -> bool:
+        interval = min(key_frame_interval, HIDDEN_INTERVAL) if self._hidden else key_frame_interval
         return (
             self._close is None
             or self._missed
-            or not self._tracks
-            or len(self._tracks) >= CLOSE_LOOKS_PER_WHOLE
-            or self._since_whole >= key_frame_interval
+            or not 0 < self._in_view() < CLOSE_LOOKS_PER_WHOLE
+            or self._since_whole >= interval
         )
 
     def _look_closely(self, frame: Frame, tracks: Sequence[Track]) -> list[FaceDetection]:

@@ -14,8 +14,9 @@ from edgefaced.errors import CameraEnded, LeaseError
 from edgefaced.protocols import CameraCounts, CameraDescription, CameraWish, FrameLease
 from edgefaced.types import U8, Frame, PixelFormat
 
-Step = U8 | None | Exception | Callable[[], None]
-"""A picture to lend, None for silence, an error to raise, or something to do first."""
+Step = U8 | None | Exception | CameraCounts | Callable[[], None]
+"""A picture to lend, None for silence, an error to raise, silence with counts that have grown, or
+something to do first."""
 
 
 class ScriptedCamera:
@@ -46,6 +47,9 @@ class ScriptedCamera:
             if isinstance(step, Exception):
                 raise step
             if step is None:
+                return None
+            if isinstance(step, CameraCounts):
+                self.counts = step
                 return None
             if not isinstance(step, np.ndarray):
                 step()

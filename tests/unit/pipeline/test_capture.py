@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from scripted_camera import ScriptedCamera, Step, picture
 
+from edgefaced.core.sight import SightLimits
 from edgefaced.core.thermal import BANDS, Cause, Pace
 from edgefaced.errors import CameraBusy, CameraError, CameraLost
-from edgefaced.events import CameraChanged, Happening
+from edgefaced.events import CameraChanged, Happening, Trouble
 from edgefaced.pipeline import capture
 from edgefaced.pipeline.capture import Capturer
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.figures import Figures
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
-from edgefaced.protocols import Camera, FrameLease
+from edgefaced.protocols import Camera, CameraCounts, FrameLease
 
 
 class Bench:
@@ -27,6 +29,9 @@ class Bench:
     def __init__(self, *scripts: list[Step] | Exception) -> None:
         self.ledger: list[str] = []
         self.events: list[CameraChanged] = []
+        self.troubles: list[Trouble] = []
+        self.cuts = 0
+        self.seconds = 0.0
         self.figures = Figures()
         self.slot: LatestSlot[FrameLease] = LatestSlot()
         self.pace = PaceBoard()
@@ -36,15 +41,31 @@ class Bench:
         # Nobody reads the slot here, so the last script says when it is over.
         final = [*last, self.stop.set] if isinstance(last, list) else last
         self._scripts: Iterator[list[Step] | Exception] = iter([*others, final])
-        self.capturer = Capturer(
-            self._open,
+        self.capturer = self.capturer_of(self._open)
+
+    def capturer_of(
+        self, open_camera: Callable[[], Camera], pauses: tuple[float, float] = (0.0, 0.0)
+    ) -> Capturer:
+        return Capturer(
+            open_camera,
             self.slot,
             self._announce,
+            cut=self._cut,
             pace=self.pace,
+            freshness=Freshness(),
             figures=self.figures,
             stop=self.stop,
-            pauses=(0.0, 0.0),
+            pauses=pauses,
+            now=self._now,
         )
+
+    def _cut(self) -> None:
+        self.cuts += 1
+
+    def _now(self) -> float:
+        """A tenth of a second later each time that it is asked: once a frame."""
+        self.seconds += 0.1
+        return self.seconds
 
     def _open(self) -> Camera:
         script = next(self._scripts)
@@ -53,8 +74,11 @@ class Bench:
         return ScriptedCamera(iter(script), self.ledger)
 
     def _announce(self, happening: Happening) -> None:
-        assert isinstance(happening, CameraChanged)
-        self.events.append(happening)
+        if isinstance(happening, Trouble):
+            self.troubles.append(happening)
+        else:
+            assert isinstance(happening, CameraChanged)
+            self.events.append(happening)
 
     def run(self) -> None:
         try:
@@ -123,15 +147,47 @@ def test_short_silence_is_no_fault() -> None:
     assert bench.ups == [True]
 
 
-def test_a_frozen_camera_is_opened_again_but_a_covered_lens_is_not() -> None:
-    frozen: list[Step] = [picture(1)] * (capture.FROZEN_FRAMES + 2)
-    bench = Bench([*frozen], [picture(2)])
+FROZEN_FRAMES = round(SightLimits().frozen_after * 10) + 1
+BLIND_FRAMES = round(SightLimits().blind_after * 10) + 1
+
+
+def test_a_frozen_camera_is_down_until_another_picture_comes() -> None:
+    frozen: list[Step] = [picture(1)] * (FROZEN_FRAMES + 1)
+    bench = Bench(frozen, frozen, [*frozen[:9], picture(2), picture(3)])
     bench.run()
+    assert bench.ups == [True, False, True], "opening it again shows nothing new, and is no news"
     assert "frozen" in bench.events[1].detail
-    black: list[Step] = [np.zeros((48, 64, 3), np.uint8)] * (capture.FROZEN_FRAMES * 2)
-    covered = Bench(black)
-    covered.run()
-    assert covered.ups == [True]
+    assert bench.figures.camera_restarts == bench.cuts == 2
+    frames = bench.figures.frames
+    new, noticed = 3, 2
+    assert frames["repeated"] == frames["captured"] - new - noticed
+
+
+def test_a_frame_that_comes_twice_is_passed_on_once() -> None:
+    bench = Bench([picture(1), picture(1), picture(2), picture(2), picture(2), picture(3)])
+    bench.run()
+    assert bench.figures.frames == {"captured": 6, "repeated": 3, "displaced": 2}
+    assert bench.ups == [True]
+
+
+def test_a_covered_lens_is_no_frozen_camera_and_is_said_once() -> None:
+    black: list[Step] = [np.full((48, 64, 3), 3, np.uint8)] * (BLIND_FRAMES * 3)
+    bench = Bench([picture(1), *black, picture(2), *black[: BLIND_FRAMES // 2], picture(3)])
+    bench.run()
+    assert bench.ups == [True]
+    assert ["lens is covered" in t.detail for t in bench.troubles] == [True, False]
+    assert {t.where for t in bench.troubles} == {"camera"}
+
+
+def test_what_was_lost_inside_the_camera_is_counted() -> None:
+    bench = Bench([picture(1), CameraCounts(damaged=2, missed=3), picture(2), None])
+    bench.run()
+    assert bench.figures.lost == {"damaged": 2, "missed": 3, "overtaken": 0}
+    damaged: list[Step] = [CameraCounts(damaged=n + 1) for n in range(capture.SILENT_ROUNDS)]
+    endless = Bench([picture(1), *damaged], [picture(2)])
+    endless.run()
+    assert endless.ups == [True, False, True]
+    assert "no whole frame, 6 damaged ones for 3 s" in endless.events[1].detail
 
 
 def test_an_unforeseen_error_is_not_swallowed() -> None:
@@ -142,16 +198,15 @@ def test_an_unforeseen_error_is_not_swallowed() -> None:
 
 def test_a_stop_ends_it_in_the_middle_of_a_pause() -> None:
     bench = Bench(*[CameraError("broken")] * 2)
-    bench.capturer = Capturer(
-        lambda: (_ for _ in ()).throw(CameraError("broken")),
-        bench.slot,
-        lambda happening: bench.stop.set(),
-        pace=bench.pace,
-        figures=bench.figures,
-        stop=bench.stop,
-        pauses=(3600.0, 3600.0),
-    )
+    later = threading.Timer(0.05, bench.stop.set)
+
+    def broken() -> Camera:
+        later.start()
+        raise CameraError("broken")
+
+    bench.capturer = bench.capturer_of(broken, (3600.0, 3600.0))
     bench.run()
+    later.join()
     assert not bench.figures.camera_up
 
 

@@ -232,11 +232,15 @@ def test_a_face_that_leaves_is_an_event_with_its_decision() -> None:
     assert left[0].decision.person_id == "ann"
 
 
-def test_an_odd_embedding_never_matches() -> None:
-    stand = Stand([scene((ANN, 50), sequence=i) for i in range(20)])
+def test_an_odd_embedding_never_matches_and_is_said() -> None:
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(90)])
     stand.embedder.odd = True
     stand.run_to_the_end()
-    assert stand.decisions() == []
+    (decided,) = stand.decisions()
+    assert decided.decision.outcome is Outcome.TOO_POOR
+    assert decided.decision.reason == "odd embedding"
+    (trouble,) = [e.happening for e in stand.sink.events if isinstance(e.happening, Trouble)]
+    assert (trouble.where, trouble.detail) == ("recognise", "NaN on purpose")
 
 
 def test_a_busy_gallery_is_said_once_and_tried_again() -> None:
@@ -244,7 +248,8 @@ def test_a_busy_gallery_is_said_once_and_tried_again() -> None:
     stand.index.busy = 3
     stand.run_to_the_end()
     troubles = [e.happening for e in stand.sink.events if isinstance(e.happening, Trouble)]
-    assert [t.where for t in troubles] == ["gallery"]
+    assert [t.where for t in troubles] == ["gallery", "gallery"]
+    assert ["somebody writes" in t.detail for t in troubles] == [True, False], "and when it is over"
     assert [d.decision.outcome for d in stand.decisions()] == [Outcome.KNOWN]
 
 
