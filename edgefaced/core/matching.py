@@ -8,6 +8,8 @@ the order of the rows, on a vector unit or on which scan was used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import nsmallest
+from math import inf, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +25,17 @@ def best_match(scores: F32 | F64, owners: Indices, ids: Sequence[str]) -> Match 
     `scores` (n,), `owners` (n,) positions in `ids`. A person counts once, by the best template.
     NaN never matches. Of equal scores the person with the smaller id comes first.
     """
-    best = _best(scores, owners, ids)
-    if best is None:
+    # The few rows that are left: Python's own loop costs less than a handful of numpy calls, most
+    # of all right after a network has emptied the caches.
+    best: dict[int, float] = {}
+    for owner, score in zip(owners.tolist(), scores.tolist(), strict=True):
+        if score > best.get(owner, -inf):  # NaN is not
+            best[owner] = score
+    ranked = nsmallest(2, best, key=lambda owner: (-best[owner], ids[owner]))
+    if not ranked:
         return None
-    others = np.where(owners == best, -np.inf, scores)
-    second = _best(others, owners, ids)
-    return Match(
-        best=_candidate(scores, owners, ids, best),
-        runner_up=None if second is None else _candidate(scores, owners, ids, second),
-    )
+    first, *others = (Candidate(ids[owner], best[owner]) for owner in ranked)
+    return Match(best=first, runner_up=others[0] if others else None)
 
 
 def scan_error(dimension: int) -> float:
@@ -63,33 +67,18 @@ def contenders(scores: F32, owners: Indices, error: float) -> Indices:
     if scores.size == 0:
         return np.empty(0, np.intp)
     best = int(scores.argmax())
-    if np.isnan(scores[best]):  # argmax finds NaN first
-        scores = np.where(np.isnan(scores), np.float32(-np.inf), scores)
+    if isnan(scores[best]):  # argmax finds NaN first
+        scores = np.where(np.isnan(scores), np.float32(-inf), scores)
         best = int(scores.argmax())
-    floor = float(np.where(owners == owners[best], np.float32(-np.inf), scores).max())
-    if floor == -np.inf:  # one person only: the rows that may be this person's best
-        floor = float(scores[best])
+    others = scores[owners != owners[best]]
+    # With one person only: the rows that may be this person's best.
+    floor = float(others.max() if others.size else scores[best])
     return np.flatnonzero(scores >= floor - 2 * error)
 
 
 def exact_scores(rows: F32, probe: F32) -> F64:
     """Cosine of each unit row (k, d) with a unit probe (d,), the same for a row wherever it is."""
-    products = rows.astype(np.float64) * probe.astype(np.float64)
+    products = np.multiply(rows, probe, dtype=np.float64, order="C")
     # A sum along contiguous memory adds each row in the same order, unlike a matrix product.
-    sums: F64 = np.add.reduce(np.ascontiguousarray(products), axis=1)
-    return np.clip(sums, -1.0, 1.0)
-
-
-def _best(scores: F32 | F64, owners: Indices, ids: Sequence[str]) -> int | None:
-    if scores.size == 0:
-        return None
-    highest = np.fmax.reduce(scores)  # ignores NaN
-    if not highest > -np.inf:
-        return None
-    # Not np.unique: its first call imports numpy.ma, which takes longer than a thousand searches.
-    tied: set[int] = set(owners[scores == highest].tolist())
-    return min(tied, key=lambda owner: ids[owner])
-
-
-def _candidate(scores: F32 | F64, owners: Indices, ids: Sequence[str], owner: int) -> Candidate:
-    return Candidate(ids[owner], float(np.fmax.reduce(scores[owners == owner])))
+    sums: F64 = np.add.reduce(products, axis=1)
+    return np.clip(sums, -1.0, 1.0, out=sums)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,19 +12,11 @@ from edgefaced.types import F32
 def suppress(boxes: F32, scores: F32, iou: float) -> NDArray[np.intp]:
     """Indices of the boxes that stay, best first.
 
-    `boxes` (n, 4) left, top, right, bottom; `scores` (n,). Of two boxes whose intersection over
-    union is above `iou` the one with the lower score goes; equal scores keep the earlier.
+    `boxes` (n, 4) left, top, right, bottom; `scores` (n,), all above 0. Of two boxes whose
+    intersection over union is above `iou` the one with the lower score goes; equal scores keep the
+    earlier.
     """
-    order = np.argsort(-scores, kind="stable")
-    left, top, right, bottom = boxes.T
-    areas = np.maximum(right - left, 0) * np.maximum(bottom - top, 0)
-    kept: list[int] = []
-    while order.size:
-        best, rest = order[0], order[1:]
-        kept.append(int(best))
-        width = np.minimum(right[best], right[rest]) - np.maximum(left[best], left[rest])
-        height = np.minimum(bottom[best], bottom[rest]) - np.maximum(top[best], top[rest])
-        shared = np.maximum(width, 0) * np.maximum(height, 0)
-        union = areas[best] + areas[rest] - shared
-        order = rest[shared <= iou * union]
-    return np.array(kept, dtype=np.intp)
+    rects = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
+    # As lists: OpenCV's binding takes them apart twice as fast as rows of an array.
+    kept = cv2.dnn.NMSBoxes(rects.tolist(), scores.tolist(), 0.0, iou)
+    return np.asarray(kept, np.intp)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from edgefaced.core.align import TEMPLATE, similarity
 from edgefaced.core.sharpness import sharpness
-from edgefaced.types import F32, F64, U8, Box, ColourOrder, Quality
+from edgefaced.types import F32, U8, Box, ColourOrder, Quality
 
 FRONTAL_NOSE = 0.495
 """Where the nose tip lies between eye line (0) and mouth line (1) in the alignment template."""
@@ -106,7 +106,7 @@ def face_inside(landmarks: F32, width: int, height: int) -> float:
     return float(np.count_nonzero(within) / within.size)
 
 
-def mirror_correlation(luma: F64) -> float:
+def mirror_correlation(luma: F32) -> float:
     """Correlation of a face's luma with its mirror image, -1..1; 0 for a flat picture."""
     small = cv2.resize(luma, (SYMMETRY_SIDE_PX, SYMMETRY_SIDE_PX), interpolation=cv2.INTER_AREA)
     variance = mean_and_deviation(small)[1] ** 2
@@ -133,12 +133,13 @@ def measure_quality(
 ) -> Quality:
     """Figures of one face: `aligned` (112, 112, 3), `landmarks` (5, 2) in frame pixels."""
     code = cv2.COLOR_RGB2GRAY if colour_order is ColourOrder.RGB else cv2.COLOR_BGR2GRAY
-    luma = np.asarray(cv2.cvtColor(aligned, code), np.uint8)[INNER]
+    luma = np.asarray(cv2.cvtColor(aligned[INNER], code), np.uint8)
+    fine = luma.astype(np.float32)
     yaw, pitch, roll = pose(landmarks)
     brightness, contrast = mean_and_deviation(luma)
     return Quality(
         interocular_px=math.dist(*landmarks[:2].tolist()),
-        sharpness=sharpness(luma),
+        sharpness=sharpness(fine, contrast),
         brightness=brightness,
         contrast=contrast,
         clipped=1 - cv2.countNonZero(cv2.inRange(luma, DARKEST, BRIGHTEST)) / luma.size,
@@ -146,7 +147,7 @@ def measure_quality(
         pitch=pitch,
         roll_degrees=roll,
         inside=face_inside(landmarks, frame_width, frame_height),
-        symmetry=mirror_correlation(luma.astype(np.float64)),
+        symmetry=mirror_correlation(fine),
     )
 
 

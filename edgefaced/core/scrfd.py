@@ -9,35 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import NOTHING, Candidates, cell_origins
+from edgefaced.core.candidates import Candidates, RawRows
 from edgefaced.types import F32
 
+OUTWARDS: F32 = np.array([-1, -1] + [1] * 12, np.float32)
+"""The first two distances lead left and up."""
 
-def decode_scrfd(
-    scores: F32,
-    distances: F32,
-    offsets: F32,
-    *,
-    input_width: int,
-    input_height: int,
-    stride: int,
-    anchors: int,
-    threshold: float,
-) -> Candidates:
-    """Candidates of one stride at or above `threshold`.
 
-    `scores` n values, `distances` n x 4, `offsets` n x 10 in any shape that holds them, with
-    n = rows * columns * anchors. Raises ValueError for another n.
-    """
-    origins = cell_origins(input_width, input_height, stride, anchors)
-    flat = scores.reshape(-1)
-    if flat.shape[0] != origins.shape[0]:
-        raise ValueError(f"stride {stride}: {flat.shape[0]} scores, not {origins.shape[0]}")
-    chosen = np.flatnonzero(flat >= threshold)
-    if not chosen.size:
-        return NOTHING
-    centres = origins[chosen]
-    sides = distances.reshape(-1, 4)[chosen] * np.float32(stride)
-    boxes = np.concatenate([centres - sides[:, :2], centres + sides[:, 2:]], axis=1)
-    landmarks = offsets.reshape(-1, 5, 2)[chosen] * np.float32(stride) + centres[:, None]
-    return Candidates(boxes=boxes, landmarks=landmarks, scores=flat[chosen])
+def decode_scrfd(rows: RawRows) -> Candidates:
+    """The boxes and landmarks that rows of SCRFD stand for."""
+    cells = rows.cells[:, None]
+    ways = np.concatenate([rows.boxes, rows.offsets], axis=1) * OUTWARDS
+    points = ways.reshape(-1, 7, 2) * cells[..., 2:] + cells[..., :2]
+    return Candidates(points=points, scores=rows.scores)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import Candidates, faces_of, join
+from edgefaced.core.candidates import Candidates, RawRows, cells_of, faces_of, join, rows_above
 from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
-from edgefaced.core.yunet import decode_yunet
+from edgefaced.core.yunet import decode_yunet, scores_yunet
 from edgefaced.errors import ModelContractError
 from edgefaced.models.manifest import DecoderSpec, ModelSpec
 from edgefaced.protocols import InferenceBackend, Tensor
@@ -23,36 +23,26 @@ def decode(
     input_width: int,
     input_height: int,
     threshold: float,
-) -> Candidates:
+) -> Candidates | None:
     """Candidates of all strides, in input pixels. Raises ValueError for tensors of other sizes."""
-    parts: list[Candidates] = []
+    parts: list[RawRows] = []
     for level, stride in enumerate(spec.strides):
         scores = tensors[spec.scores[level]]
-        boxes, landmarks = tensors[spec.boxes[level]], tensors[spec.landmarks[level]]
-        if spec.objectness is None:
-            part = decode_scrfd(
-                scores,
-                boxes,
-                landmarks,
-                input_width=input_width,
-                input_height=input_height,
-                stride=stride,
-                anchors=spec.anchors,
-                threshold=threshold,
-            )
-        else:
-            part = decode_yunet(
-                scores,
-                tensors[spec.objectness[level]],
-                boxes,
-                landmarks,
-                input_width=input_width,
-                input_height=input_height,
-                stride=stride,
-                threshold=threshold,
-            )
-        parts.append(part)
-    return join(parts)
+        if spec.objectness is not None:
+            scores = scores_yunet(scores, tensors[spec.objectness[level]])
+        part = rows_above(
+            threshold,
+            scores,
+            tensors[spec.boxes[level]],
+            tensors[spec.landmarks[level]],
+            cells_of(input_width, input_height, stride, spec.anchors),
+        )
+        if part is not None:
+            parts.append(part)
+    if not parts:
+        return None
+    rows = join(parts)
+    return decode_scrfd(rows) if spec.objectness is None else decode_yunet(rows)
 
 
 class NetworkDetector:
@@ -136,7 +126,7 @@ class NetworkDetector:
             raise ModelContractError(
                 f"{self._model_id}: {error}", "the manifest's decoder does not fit this network"
             ) from error
-        return faces_of(candidates, box, self._decoder.nms_iou)
+        return [] if candidates is None else faces_of(candidates, box, self._decoder.nms_iou)
 
 
 def _aligned_bytes(size: int) -> U8:

@@ -56,7 +56,7 @@ OPTIONAL = {
 """Packages of extras: never imported while a module of ours is being imported."""
 
 CORE_MAY_USE = {"__future__", "numpy", "cv2", "math", "dataclasses", "collections", "functools"}
-CORE_MAY_USE |= {"enum", "typing", "itertools", "bisect", "statistics", "datetime"}
+CORE_MAY_USE |= {"enum", "typing", "itertools", "bisect", "heapq", "statistics", "datetime"}
 
 CLOCKS = {"now", "utcnow", "today"}
 """What datetime reads a clock with: in core a time is an argument."""

@@ -5,11 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefaced.core.candidates import Candidates, cell_origins, faces_of, join
+from edgefaced.core.candidates import (
+    Candidates,
+    RawRows,
+    cells_of,
+    faces_of,
+    join,
+    rows_above,
+)
 from edgefaced.core.letterbox import fit
 from edgefaced.core.nms import suppress
 from edgefaced.core.scrfd import decode_scrfd
-from edgefaced.core.yunet import decode_yunet
+from edgefaced.core.yunet import decode_yunet, scores_yunet
 from edgefaced.types import F32
 
 BOX = np.array([40, 24, 104, 120], np.float32)
@@ -35,30 +42,19 @@ def test_scrfd_gives_back_what_was_encoded(stride: int) -> None:
     scores[index] = 0.75
     sides[index] = np.concatenate([centre - BOX[:2], BOX[2:] - centre]) / stride
     offsets[index] = ((POINTS - centre) / stride).reshape(-1)
-    found = decode_scrfd(
-        scores.astype(np.float32)[None],
-        sides.astype(np.float32)[None],
-        offsets.astype(np.float32)[None],
-        input_width=width,
-        input_height=height,
-        stride=stride,
-        anchors=anchors,
-        threshold=0.75,
-    )
-    np.testing.assert_allclose(found.boxes, [BOX], atol=1e-3)
-    np.testing.assert_allclose(found.landmarks, [POINTS], atol=1e-3)
+    tensors = {
+        "scores": scores.astype(np.float32)[None],
+        "boxes": sides.astype(np.float32)[None],
+        "offsets": offsets.astype(np.float32)[None],
+    }
+    cells = cells_of(width, height, stride, anchors)
+    rows = rows_above(0.75, **tensors, cells=cells)
+    assert rows is not None
+    found = decode_scrfd(rows)
+    np.testing.assert_allclose(found.points[0, :2], BOX.reshape(2, 2), atol=1e-3)
+    np.testing.assert_allclose(found.points[0, 2:], POINTS, atol=1e-3)
     np.testing.assert_allclose(found.scores, [0.75])
-    nothing = decode_scrfd(
-        scores.astype(np.float32),
-        sides.astype(np.float32),
-        offsets.astype(np.float32),
-        input_width=width,
-        input_height=height,
-        stride=stride,
-        anchors=anchors,
-        threshold=0.76,
-    )
-    assert nothing.scores.size == 0
+    assert rows_above(0.76, **tensors, cells=cells) is None
 
 
 @pytest.mark.parametrize("stride", [8, 16, 32])
@@ -74,43 +70,37 @@ def test_yunet_gives_back_what_was_encoded(stride: int) -> None:
     classes[0, index], objects[0, index] = 0.9, 0.4
     boxes[0, index] = np.concatenate([(centre - corner) / stride, np.log(size / stride)])
     offsets[0, index] = ((POINTS - corner) / stride).reshape(-1)
-    arrays = [a.astype(np.float32) for a in (classes, objects, boxes, offsets)]
-    found = decode_yunet(
-        *arrays, input_width=width, input_height=height, stride=stride, threshold=0.59
-    )
-    np.testing.assert_allclose(found.boxes, [BOX], atol=1e-3)
-    np.testing.assert_allclose(found.landmarks, [POINTS], atol=1e-3)
+    tensors = {
+        "scores": scores_yunet(classes.astype(np.float32), objects.astype(np.float32)),
+        "boxes": boxes.astype(np.float32),
+        "offsets": offsets.astype(np.float32),
+    }
+    cells = cells_of(width, height, stride, 1)
+    rows = rows_above(0.59, **tensors, cells=cells)
+    assert rows is not None
+    found = decode_yunet(rows)
+    np.testing.assert_allclose(found.points[0, :2], BOX.reshape(2, 2), atol=1e-3)
+    np.testing.assert_allclose(found.points[0, 2:], POINTS, atol=1e-3)
     np.testing.assert_allclose(found.scores, [0.6], atol=1e-6)
-    arrays = [a.astype(np.float32) for a in (classes, objects, boxes, offsets)]
-    nothing = decode_yunet(
-        *arrays, input_width=width, input_height=height, stride=stride, threshold=0.61
-    )
-    assert nothing.scores.size == 0
+    assert rows_above(0.61, **tensors, cells=cells) is None
 
 
-def test_a_decoder_refuses_tensors_of_another_size() -> None:
-    wrong = np.zeros(7, np.float32)
-    with pytest.raises(ValueError, match="stride 32: 7 scores, not 50"):
-        decode_scrfd(
-            wrong,
-            wrong,
-            wrong,
-            input_width=160,
-            input_height=160,
-            stride=32,
-            anchors=2,
-            threshold=0.5,
-        )
-    with pytest.raises(ValueError, match="stride 32: 7 scores, not 25"):
-        decode_yunet(
-            wrong, wrong, wrong, wrong, input_width=160, input_height=160, stride=32, threshold=0.5
-        )
+def test_tensors_of_another_size_are_refused() -> None:
+    cells = cells_of(160, 160, 32, 2)
+    right = {"scores": np.zeros(50, np.float32)}
+    right |= {"boxes": np.zeros(200, np.float32), "offsets": np.zeros(500, np.float32)}
+    assert rows_above(0.5, **right, cells=cells) is None
+    for name, tensor in right.items():
+        with pytest.raises(ValueError, match=r"stride 32: .* not 50, 200 and 500"):
+            rows_above(0.5, **(right | {name: tensor[:-1]}), cells=cells)
     with pytest.raises(ValueError, match="does not divide 100x64"):
-        cell_origins(100, 64, 32, 1)
+        cells_of(100, 64, 32, 1)
 
 
 def candidates(boxes: F32, scores: F32) -> Candidates:
-    return Candidates(boxes, np.zeros((len(boxes), 5, 2), np.float32), scores)
+    points = np.zeros((len(boxes), 7, 2), np.float32)
+    points[:, :2] = boxes.reshape(-1, 2, 2)
+    return Candidates(points, scores)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))
@@ -140,20 +130,22 @@ def test_faces_lie_in_frame_coordinates_and_broken_candidates_vanish() -> None:
     assert faces[0].landmarks.shape == (5, 2)
 
 
-def test_no_candidate_is_no_face() -> None:
-    none = candidates(np.zeros((0, 4), np.float32), np.zeros(0, np.float32))
-    assert faces_of(join([none, none]), fit(10, 10, 32, 32), 0.4) == []
+def test_an_infinite_score_is_no_face() -> None:
+    found = candidates(np.array([[10, 10, 50, 60]], np.float32), np.array([np.inf], np.float32))
+    assert faces_of(found, fit(1280, 720, 320, 320), 0.4) == []
 
 
-def test_candidates_of_several_strides_are_joined_in_order() -> None:
-    none = candidates(np.zeros((0, 4), np.float32), np.zeros(0, np.float32))
-    first = candidates(np.array([[1, 2, 3, 4]], np.float32), np.array([0.5], np.float32))
-    second = candidates(np.array([[5, 6, 7, 8]], np.float32), np.array([0.9], np.float32))
-    assert join([none, first, none]) is first
-    both = join([first, none, second])
-    np.testing.assert_array_equal(both.boxes, [[1, 2, 3, 4], [5, 6, 7, 8]])
-    np.testing.assert_array_equal(both.scores, np.array([0.5, 0.9], np.float32))
-    assert both.landmarks.shape == (2, 5, 2)
+def test_rows_of_several_strides_are_joined_in_order() -> None:
+    def row(score: float) -> RawRows:
+        one = np.full((1, 10), score, np.float32)
+        return RawRows(one[:, :3], one[0, :1], one[:, :4], one)
+
+    first, second = row(0.5), row(0.75)
+    assert join([first]) is first
+    both = join([first, second])
+    np.testing.assert_array_equal(both.scores, [0.5, 0.75])
+    assert (both.cells.shape, both.boxes.shape, both.offsets.shape) == ((2, 3), (2, 4), (2, 10))
+    np.testing.assert_array_equal(both.boxes[:, 0], [0.5, 0.75])
 
 
 def test_candidates_that_are_all_finite_are_all_kept() -> None:

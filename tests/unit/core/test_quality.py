@@ -155,7 +155,7 @@ def test_share_inside() -> None:
 
 
 def test_a_flat_picture_has_no_symmetry() -> None:
-    assert mirror_correlation(np.full((40, 40), 9.0)) == 0
+    assert mirror_correlation(np.full((40, 40), 9, np.float32)) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefaced.core.sharpness import sharpness
+from edgefaced.core.sharpness import sharpness as of_luma
 from edgefaced.types import U8
+
+
+def sharpness(luma: U8) -> float:
+    return of_luma(luma.astype(np.float32), float(luma.std()))
 
 
 def texture(seed: int = 0) -> U8:
