@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "edgefaced.cli.people:show",
     "rename": "edgefaced.cli.people:rename",
     "remove": "edgefaced.cli.people:remove",
+    "people": "edgefaced.cli.people_import:people",
     "gallery": "edgefaced.cli.gallery:gallery",
     "verify": "edgefaced.cli.verify:verify",
     "identify": "edgefaced.cli.identify:identify",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from edgefaced.enrolment.report import EnrolmentReport, PictureReport, nothing_k
 from edgefaced.errors import EdgefacedError, Refused
 from edgefaced.gallery.index import LiveIndex, open_index
 from edgefaced.gallery.names import checked_name
-from edgefaced.gallery.records import NewTemplate, Person
+from edgefaced.gallery.records import Details, NewTemplate, Person
 from edgefaced.gallery.store import Gallery
 from edgefaced.pictures.write import png_bytes
 from edgefaced.types import F32, Candidate, ColourOrder, Liveness, Match, Outcome
@@ -85,10 +85,36 @@ class Enrolment(AbstractContextManager["Enrolment"]):
         self._policy = policy
         self._index = open_index(gallery, model_id, "exact")
 
+    def rehearse(self, examined: Sequence[Sample | Rejected]) -> EnrolmentReport:
+        """What `complete` would keep; nothing is stored, so `person` is None in any case."""
+        return self._judged(examined)[0]
+
     def complete(
-        self, examined: Sequence[Sample | Rejected], consent: str | None = None
+        self,
+        examined: Sequence[Sample | Rejected],
+        consent: str | None = None,
+        details: Details | None = None,
     ) -> EnrolmentReport:
         """Stores what is worth it and proves it. Raises UsageError for what is no note."""
+        own, gallery, index, policy = self._own, self._gallery, self._index, self._policy
+        report, samples, enrolled = self._judged(examined)
+        if report.refusal is not None:
+            return report
+        templates = [_template(sample, keep_picture=policy.keep_pictures) for sample in samples]
+        person = gallery.enrol(
+            self._name, templates, consent=consent, details=details, extend=own is not None
+        )
+        index.refresh()
+        _prove(person, samples, index, gallery, report.threshold, policy, new=own is None)
+        everything = np.vstack([enrolled, *(s.embedding.vector[None] for s in samples)])
+        return replace(
+            report, person=person, lowest_without_itself=lowest_without_itself(everything)
+        )
+
+    def _judged(
+        self, examined: Sequence[Sample | Rejected]
+    ) -> tuple[EnrolmentReport, list[Sample], F32]:
+        """The report, the samples worth storing, and the templates that the person has."""
         own, gallery, index, policy = self._own, self._gallery, self._index, self._policy
         index.refresh()  # others may have been enrolled while pictures were taken
         enrolled = _vectors_of(gallery, own, self._model_id, examined)
@@ -96,21 +122,10 @@ class Enrolment(AbstractContextManager["Enrolment"]):
         kept = [s for s, r in zip(examined, reports, strict=True) if r.kept]
         samples = [s for s in kept if isinstance(s, Sample)]
         threshold = policy.threshold(index.size + len(samples))
-        if not samples or refusal is not None:
-            refusal = refusal or nothing_kept(self._name, reports)
-            return EnrolmentReport(self._name, tuple(reports), threshold, refusal=refusal)
-        templates = [_template(sample, keep_picture=policy.keep_pictures) for sample in samples]
-        person = gallery.enrol(self._name, templates, consent=consent, extend=own is not None)
-        index.refresh()
-        _prove(person, samples, index, gallery, threshold, policy, new=own is None)
-        everything = np.vstack([enrolled, *(s.embedding.vector[None] for s in samples)])
-        return EnrolmentReport(
-            self._name,
-            tuple(reports),
-            threshold,
-            person=person,
-            lowest_without_itself=lowest_without_itself(everything),
-        )
+        if not samples and refusal is None:
+            refusal = nothing_kept(self._name, reports)
+        report = EnrolmentReport(self._name, tuple(reports), threshold, refusal=refusal)
+        return report, samples, enrolled
 
     def __exit__(self, *_: object) -> None:
         self._index.close()
