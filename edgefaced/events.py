@@ -148,6 +148,13 @@ class AttendanceCorrected:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsRedacted:
+    """The contents of so many records were taken out of the ledger, to forget a person."""
+
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """What another version of edgefaced has recorded: its kind, and all of it in its own form."""
 
@@ -167,6 +174,7 @@ Happening = (
     | DirectionChosen
     | Attended
     | AttendanceCorrected
+    | RecordsRedacted
     | Unknown
 )
 

@@ -29,6 +29,7 @@ from edgefaced.events import (
     FaceLeft,
     Happening,
     PaceChanged,
+    RecordsRedacted,
     RelayPulsed,
     Trouble,
     Unknown,
@@ -48,6 +49,7 @@ KINDS: Mapping[str, type[Happening]] = {
     "button": DirectionChosen,
     "attendance": Attended,
     "correction": AttendanceCorrected,
+    "redaction": RecordsRedacted,
 }
 """Every kind of record; the names stay for ever, they are what is stored."""
 

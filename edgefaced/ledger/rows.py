@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from edgefaced.errors import LedgerDamaged
@@ -119,6 +119,18 @@ def after(db: sqlite3.Connection, position: int, limit: int) -> list[tuple[int, 
 def cursors(db: sqlite3.Connection) -> dict[str, Cursor]:
     found = db.execute("SELECT sink, position, lost FROM cursors").fetchall()
     return {sink: Cursor(position, lost) for sink, position, lost in found}
+
+
+def settle_cursors(db: sqlite3.Connection, sinks: Collection[str]) -> None:
+    """Exactly these sinks have a cursor, a new one at the head."""
+    for gone in cursors(db).keys() - set(sinks):
+        db.execute("DELETE FROM cursors WHERE sink = ?", (gone,))
+    for sink in sinks:
+        db.execute(
+            "INSERT INTO cursors (sink, position) SELECT ?, position FROM head"
+            " WHERE true ON CONFLICT (sink) DO NOTHING",
+            (sink,),
+        )
 
 
 def advance(db: sqlite3.Connection, sink: str, position: int) -> None:

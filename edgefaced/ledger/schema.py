@@ -28,6 +28,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         ) STRICT""",
         "CREATE INDEX records_by_kind ON records (kind, position)",
         "CREATE INDEX records_by_person ON records (person, position) WHERE person IS NOT NULL",
+        "CREATE INDEX records_by_time ON records (happened_us) WHERE happened_us IS NOT NULL",
         "CREATE TABLE head (position INTEGER NOT NULL, digest BLOB NOT NULL, seal BLOB) STRICT",
         # Runs of purged records, the oldest usually from position 1.
         """CREATE TABLE gaps (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +21,7 @@ from edgefaced.ledger import rows
 from edgefaced.ledger.chain import Seals, genesis, same
 from edgefaced.ledger.database import BUSY_SECONDS, Database, create
 from edgefaced.ledger.records import Cursor, Head, Record
+from edgefaced.ledger.retention import Purge, Retention, purge
 
 
 class Ledger:
@@ -99,6 +100,15 @@ class Ledger:
         """
         with self.database.writing(synced=False) as db:
             rows.advance(db, sink, position)
+
+    def settle_cursors(self, sinks: Collection[str]) -> None:
+        """Sinks that are new begin behind what is there now; those that are gone are forgotten."""
+        with self.database.writing() as db:
+            rows.settle_cursors(db, sinks)
+
+    def purge(self, retention: Retention, *, now_us: int | None, holders: Collection[str]) -> Purge:
+        """Leaves out a portion of what need not be kept; see `edgefaced.ledger.retention`."""
+        return purge(self.database, self.seals, retention, now_us=now_us, holders=holders)
 
     def close(self) -> None:
         self.database.close()

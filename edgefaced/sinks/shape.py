@@ -15,6 +15,7 @@ from edgefaced.events import (
     Event,
     FaceLeft,
     PaceChanged,
+    RecordsRedacted,
     RelayPulsed,
     Trouble,
     Unknown,
@@ -66,6 +67,8 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
             body |= {"direction": None if new_direction is None else new_direction.value}
             body |= {"at": None if at is None else round(at.timestamp(), 3)}
             body |= {"reason": reason, "by": by}
+        case RecordsRedacted(records):
+            body |= {"type": "redaction", "records": records}
         case Unknown(kind, _):
             body |= {"type": kind}
     return body

@@ -42,6 +42,8 @@ def _said(body: dict[str, Any]) -> str:
                 f"attendance of {body['name'] or body['id']}: {body['correction']} by "
                 f"{body['by']} ({body['reason']})"
             )
+        case "redaction":
+            return f"ledger: the contents of {body['records']} records were taken out"
         case "trouble":
             return f"trouble in {body['where']}: {body['detail']}"
         case other:

@@ -1,0 +1,180 @@
+"""What is kept for how long, and taking the rest out of the chain so that it still holds.
+
+Records are left out for their age or their number, kind by kind, but never before every lasting
+sink has them; only the bound on the ledger's size is above that. A gap keeps the digest of the
+last record in it, on which the next one stands.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from edgefaced.ledger import rows
+from edgefaced.ledger.chain import Seals, same
+from edgefaced.ledger.database import Database
+
+DAY_US = 86_400 * 1_000_000
+
+PORTION = 2000
+"""Records left out in one transaction: a purge must not hold up those who record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long and how many; None sets no limit."""
+
+    days: float | None = None
+    records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """`default` is for every kind that `kinds` does not name."""
+
+    default: Keep = Keep()
+    kinds: Mapping[str, Keep] = field(default_factory=dict)
+    maximum_bytes: int | None = None
+    """What the ledger may take at most, whoever still waits for its events."""
+
+    def of(self, kind: str | None) -> Keep:
+        """A redacted record has no kind."""
+        return self.default if kind is None else self.kinds.get(kind, self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Records left out, and per lasting sink those that it never got; `more` are due."""
+
+    purged: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
+    more: bool = False
+
+
+def purge(
+    database: Database,
+    seals: Seals,
+    retention: Retention,
+    *,
+    now_us: int | None,
+    holders: Collection[str],
+) -> Purge:
+    """One portion of what is due. `holders` are the lasting sinks that are waited for.
+
+    `now_us` is None where the wall clock is not synchronised: then nothing is old.
+    """
+    with database.writing() as db:
+        cursors = rows.cursors(db)
+        waiting = {name: cursors[name].position for name in holders if name in cursors}
+        floor = min(waiting.values(), default=rows.head_row(db)[0].position)
+        due = sorted(set(_due(db, retention, now_us, floor)))[:PORTION]
+        leave_out(db, seals, due)
+    if len(due) == PORTION:
+        return Purge(len(due), more=True)
+    return _shrink(database, seals, retention, waiting, len(due))
+
+
+def _due(
+    db: sqlite3.Connection, retention: Retention, now_us: int | None, floor: int
+) -> Iterator[int]:
+    """Positions up to `floor` that are too many or too old."""
+    found = db.execute("SELECT kind, count(*) FROM records GROUP BY kind").fetchall()
+    for kind, count in found:
+        keep, last = retention.of(kind), 0
+        if kind is not None and keep.records is not None and count > keep.records:
+            last = _nth_newest(db, kind, keep.records)
+        if keep.days is not None and now_us is not None:
+            # Order is by position: what lies before something that is too old is too old as well,
+            # also where the clock was wrong.
+            limit = now_us - round(keep.days * DAY_US)
+            (old,) = db.execute(
+                "SELECT max(position) FROM records WHERE happened_us < ?", (limit,)
+            ).fetchone()
+            last = max(last, old or 0)
+        for (position,) in db.execute(
+            "SELECT position FROM records WHERE kind IS ? AND position <= ?"
+            " ORDER BY position LIMIT ?",
+            (kind, min(last, floor), PORTION),
+        ).fetchall():
+            yield position
+
+
+def _nth_newest(db: sqlite3.Connection, kind: str, number: int) -> int:
+    (position,) = db.execute(
+        "SELECT position FROM records WHERE kind = ? ORDER BY position DESC LIMIT 1 OFFSET ?",
+        (kind, number),
+    ).fetchone()
+    return int(position)
+
+
+def _shrink(
+    database: Database, seals: Seals, retention: Retention, waiting: Mapping[str, int], purged: int
+) -> Purge:
+    """The oldest out, until a tenth below the bound; what sinks lose by that is counted."""
+    used = database.used_bytes()
+    if retention.maximum_bytes is None or used <= retention.maximum_bytes:
+        return Purge(purged)
+    with database.writing() as db:
+        (count,) = db.execute("SELECT count(*) FROM records").fetchone()
+        too_many = min(PORTION, round(count * (1 - 0.9 * retention.maximum_bytes / used)) + 1)
+        found = db.execute(
+            "SELECT position, body IS NULL FROM records ORDER BY position LIMIT ?", (too_many,)
+        ).fetchall()
+        if not found:
+            return Purge(purged)
+        lost = {
+            name: sum(position > cursor and not empty for position, empty in found)
+            for name, cursor in waiting.items()
+        }
+        for name, events in lost.items():
+            lose(db, name, events)
+            rows.advance(db, name, found[-1][0])
+        leave_out(db, seals, [position for position, _ in found])
+    left = {name: events for name, events in lost.items() if events}
+    return Purge(purged + len(found), left, more=database.used_bytes() > retention.maximum_bytes)
+
+
+def lose(db: sqlite3.Connection, sink: str, events: int) -> None:
+    """Counts events that a sink will never get."""
+    db.execute("UPDATE cursors SET lost = lost + ? WHERE sink = ?", (events, sink))
+
+
+def leave_out(db: sqlite3.Connection, seals: Seals, positions: Sequence[int]) -> None:
+    """Deletes records, oldest first, and keeps what the next ones stand on."""
+    for first, last in runs(positions):
+        (digest,) = db.execute("SELECT digest FROM records WHERE position = ?", (last,)).fetchone()
+        db.execute("DELETE FROM records WHERE position BETWEEN ? AND ?", (first, last))
+        _add_gap(db, seals, first, last, digest)
+    # Marks repair what came before them: at the very beginning there is nothing left to repair.
+    db.execute("DELETE FROM marks WHERE position <= (SELECT last FROM gaps WHERE first = 1)")
+
+
+def runs(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of consecutive numbers; `positions` grow."""
+    first = before = None
+    for position in positions:
+        if first is None or before is None or position != before + 1:
+            if first is not None and before is not None:
+                yield first, before
+            first = position
+        before = position
+    if first is not None and before is not None:
+        yield first, before
+
+
+def _add_gap(db: sqlite3.Connection, seals: Seals, first: int, last: int, digest: bytes) -> None:
+    """One gap with those that lie next to it; one of them that is not sealed makes it unsealed."""
+    sealed = True
+    for gap in db.execute(
+        "SELECT first, last, digest, seal FROM gaps WHERE last = ? OR first = ?",
+        (first - 1, last + 1),
+    ).fetchall():
+        other_first, other_last, other_digest, seal = gap
+        sealed &= same(seal, seals.gap(other_first, other_last, other_digest))
+        if other_last > last:
+            last, digest = other_last, other_digest
+        first = min(first, other_first)
+        db.execute("DELETE FROM gaps WHERE first = ?", (other_first,))
+    seal = seals.gap(first, last, digest) if sealed else None
+    db.execute("INSERT INTO gaps VALUES (?, ?, ?, ?)", (first, last, digest, seal))
