@@ -3,6 +3,7 @@
 As root or under systemd in `/etc/edgefaced`, `/var/lib/edgefaced` and `/run/edgefaced`, for a
 person in the XDG folders; EDGEFACED_CONFIG, EDGEFACED_STATE_DIR, EDGEFACED_MODELS_DIR and
 EDGEFACED_RUNTIME_DIR move them; a moved state folder holds the control socket as well.
+EDGEFACED_KEY_FILE names the gallery's key.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgefaced.config.credential import NAME, service_key
 from edgefaced.config.settings import Settings
 
 APP = "edgefaced"
@@ -28,6 +30,10 @@ class Places:
     """Where systemd lays a unit's credentials."""
     runtime_dirs: tuple[Path, ...] = ()
     """Where a daemon may be reached; a daemon of our own is in the first one."""
+    named_key: Path | None = None
+    """The key that was named by hand."""
+    of_service: bool = False
+    """Whether this is root, outside the unit, at the service's own gallery."""
 
     def control_sockets(self, settings: Settings) -> tuple[Path, ...]:
         """Where a daemon's socket may be, its own place first."""
@@ -47,11 +53,12 @@ class Places:
     @property
     def key_file(self) -> Path:
         """The credential `edgefaced-gallery-key` where the unit has one, else a file of our own."""
-        if self.credentials_dir is not None:
-            credential = self.credentials_dir / "edgefaced-gallery-key"
-            if credential.exists():
-                return credential
-        return self.state_dir / "gallery.key"
+        if self.named_key is not None:
+            return self.named_key
+        if self.credentials_dir is not None and (self.credentials_dir / NAME).exists():
+            return self.credentials_dir / NAME
+        credential = service_key() if self.of_service else None
+        return credential or self.state_dir / "gallery.key"
 
 
 def places(environment: Mapping[str, str], *, root: bool) -> Places:
@@ -64,7 +71,7 @@ def places(environment: Mapping[str, str], *, root: bool) -> Places:
     # systemd lists several folders with ":"; the first is the unit's own.
     systemd_state = (env("STATE_DIRECTORY") or "").split(":")[0]
     systemd_config = (env("CONFIGURATION_DIRECTORY") or "").split(":")[0]
-    credentials = env("CREDENTIALS_DIRECTORY")
+    credentials, named_key = env("CREDENTIALS_DIRECTORY"), env("EDGEFACED_KEY_FILE")
     home = env("HOME") or "~"
     if root:
         config_dir, state_dir = f"/etc/{APP}", f"/var/lib/{APP}"
@@ -89,6 +96,8 @@ def places(environment: Mapping[str, str], *, root: bool) -> Places:
         models_dir=first(env("EDGEFACED_MODELS_DIR"), str(state / "models")),
         credentials_dir=Path(credentials) if credentials else None,
         runtime_dirs=runtime_dirs,
+        named_key=Path(named_key).expanduser() if named_key else None,
+        of_service=root and not credentials and state == Path(f"/var/lib/{APP}"),
     )
 
 

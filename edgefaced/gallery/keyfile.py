@@ -27,10 +27,7 @@ def read_key(path: Path, of: str = "gallery") -> bytes:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             key = file.read(KEY_BYTES + 1)
     except FileNotFoundError:
-        raise KeyMissing(
-            f"the {of}'s key {path} is missing",
-            f"restore the key file: without it nobody can read the {of}",
-        ) from None
+        raise KeyMissing(f"the {of}'s key {path} is missing", _way_to(path, of)) from None
     except OSError as error:
         raise StorageError(f"the {of}'s key {path}: {error.strerror}") from error
     # systemd grants a credential to the unit's user by an ACL, whose mask shows as group bits.
@@ -44,6 +41,13 @@ def read_key(path: Path, of: str = "gallery") -> bytes:
     return key
 
 
+def _way_to(path: Path, of: str) -> str:
+    if path.name == CREDENTIAL:
+        return "systemd provides it while the service runs: `systemctl start edgefaced`"
+    elsewhere = "; EDGEFACED_KEY_FILE names one elsewhere" if of == "gallery" else ""
+    return f"restore the key file: without it nobody can read the {of}{elsewhere}"
+
+
 def read_or_create_key(path: Path, of: str = "gallery") -> bytes:
     """A new gallery's key, or of what else `of` says: the one that is there, else a random one.
 
@@ -51,7 +55,7 @@ def read_or_create_key(path: Path, of: str = "gallery") -> bytes:
     """
     if not path.exists():
         if path.name == CREDENTIAL:
-            raise KeyMissing(f"the credential {path} is missing", "systemd provides credentials")
+            raise KeyMissing(f"the credential {path} is missing", _way_to(path, of))
         publish(path, secrets.token_bytes(KEY_BYTES))
     return read_key(path, of)
 
