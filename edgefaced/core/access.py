@@ -24,6 +24,7 @@ class Reason(StrEnum):
     LIVENESS = "liveness"
     CAMERA = "camera changed"
     TOO_LATE = "too late"
+    REPEATED = "already decided"
     LOCKDOWN = "lockdown"
     NOT_RECORDED = "not recorded"
     UNKNOWN_RIGHTS = "rights cannot be read"
@@ -60,10 +61,11 @@ class GroupGrant:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one person may do."""
+    """What one person may do; `card` is their number for a lock that is told by Wiegand."""
 
     grants: tuple[Grant, ...] = ()
     groups: tuple[str, ...] = ()
+    card: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class DoorRule:
     needs_liveness: bool = True
     minimum_score: float | None = None
     opens_unrecorded: bool = False
+    needs_card: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,8 @@ class Circumstances:
     recorded: bool
     same_camera: bool
     lockdown: bool
+    repeated: bool = False
+    """The same event has been here before."""
     passed_before: bool = False
     """Anti-passback: the person went this way already and has not come back."""
 
@@ -136,6 +141,7 @@ def judge(
         or _circumstance(door, circumstances)
         or rights_fault(rights, door.name, rules, moment)
         or (Reason.ANTI_PASSBACK if circumstances.passed_before is not False else None)
+        or _card_fault(rights, door)
     )
     return Verdict(refusal is None, refusal or Reason.ALLOWED, duress)
 
@@ -158,6 +164,8 @@ def recognition_fault(decision: Decision, door: DoorRule) -> Reason | None:
 def _circumstance(door: DoorRule, circumstances: Circumstances) -> Reason | None:
     if circumstances.fresh is not True:
         return Reason.TOO_LATE
+    if circumstances.repeated is not False:
+        return Reason.REPEATED
     if circumstances.same_camera is not True:
         return Reason.CAMERA
     if circumstances.lockdown is not False:
@@ -165,6 +173,11 @@ def _circumstance(door: DoorRule, circumstances: Circumstances) -> Reason | None
     if circumstances.recorded is not True and door.opens_unrecorded is not True:
         return Reason.NOT_RECORDED
     return None
+
+
+def _card_fault(rights: Rights | None, door: DoorRule) -> Reason | None:
+    lacks = door.needs_card is not False and (rights is None or rights.card is None)
+    return Reason.NO_CARD if lacks else None
 
 
 def rights_fault(rights: Rights | None, door: str, rules: Rules, moment: Moment) -> Reason | None:

@@ -88,6 +88,8 @@ def test_a_door_may_demand_more_or_less_than_the_decision() -> None:
     ("changes", "reason"),
     [
         ({"fresh": False}, Reason.TOO_LATE),
+        ({"repeated": True}, Reason.REPEATED),
+        ({"repeated": None}, Reason.REPEATED),
         ({"same_camera": False}, Reason.CAMERA),
         ({"lockdown": True}, Reason.LOCKDOWN),
         ({"lockdown": None}, Reason.LOCKDOWN),
@@ -172,6 +174,12 @@ def test_an_installer_may_trust_any_clock_but_not_a_number_that_is_none() -> Non
     assert asked(rights=rights, rules=trusting, moment=broken).reason is Reason.CLOCK
 
 
+def test_a_lock_that_wants_a_number_opens_for_nobody_without_one() -> None:
+    wiegand = replace(FRONT, needs_card=True)
+    assert asked(door=wiegand) == Verdict(granted=False, reason=Reason.NO_CARD)
+    assert asked(door=wiegand, rights=replace(ALWAYS, card=0)).granted
+
+
 def test_members_of_a_group_have_its_grants() -> None:
     rules = replace(RULES, group_grants=(GroupGrant("staff", Grant("front", "office")),))
     assert asked(rights=Rights(groups=("staff",)), rules=rules).granted
@@ -197,7 +205,7 @@ numbers = st.floats() | st.none()
     numbers,
     st.floats(),
     st.sampled_from(Liveness),
-    st.tuples(*(st.sampled_from([True, False, None]) for _ in range(5))),
+    st.tuples(*(st.sampled_from([True, False, None]) for _ in range(6))),
     st.tuples(st.floats(), st.floats(), st.booleans()),
 )
 def test_a_door_opens_only_when_everything_holds(
@@ -215,4 +223,4 @@ def test_a_door_opens_only_when_everything_holds(
         assert (outcome, person, liveness) == (Outcome.KNOWN, "ann", Liveness.PASSED)
         assert score is not None
         assert score >= threshold
-        assert flags == (True, True, True, False, False)
+        assert flags == (True, True, True, False, False, False)

@@ -1,0 +1,376 @@
+"""All doors of a daemon: what each is like now, and every way to unlock one.
+
+One lock guards it all, and nothing is waited for under it. The doorkeeper's thread decides, the
+doors' own stage talks to the guard and listens to buttons and contacts, and whoever asks at the
+control socket does so in a thread of theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from edgefaced.core.access import (
+    Circumstances,
+    Moment,
+    Reason,
+    Rights,
+    Verdict,
+    judge,
+)
+from edgefaced.core.passback import Passback, StrangerWatch
+from edgefaced.doors.book import Book, Page, unkept
+from edgefaced.doors.door import Door, DoorStatus, Tell
+from edgefaced.doors.guarded import GuardGone
+from edgefaced.doors.plan import DoorPlan, DoorPlans
+from edgefaced.doors.wires import Order
+from edgefaced.errors import Refused, StorageError
+from edgefaced.events import (
+    AccessDecided,
+    DecisionMade,
+    DoorChanged,
+    DoorState,
+    Event,
+    Happening,
+    RelayPulsed,
+    Trouble,
+)
+from edgefaced.types import Outcome
+
+LONGEST_HOLD_SECONDS = 12 * 3600.0
+KEPT_EVENTS = 4096
+"""So many events are known to have been here; an older one is too old anyway."""
+
+
+class House:
+    """Made with the settings; it does nothing before `connect`, and opens nothing before `run`."""
+
+    def __init__(self, plans: DoorPlans, book: Book, boot_id: str) -> None:
+        self.plans = plans
+        self._book = book
+        # Until the book has been read, everything is locked down.
+        book.page = Page(everything=True)
+        self._boot_id = boot_id
+        self._guarded = threading.RLock()
+        self._doors = {plan.name: Door(plan) for plan in plans.doors}
+        self._areas: dict[str, Passback] = {}
+        self._strangers = StrangerWatch(plans.stranger_faces, plans.stranger_seconds)
+        self._seen: deque[str] = deque(maxlen=KEPT_EVENTS)
+        self._announce: Callable[[Happening], None] = _nobody_hears
+        self._camera: Callable[[], str | None] = _no_camera
+        self._tell: Tell | None = None
+        self._fault = "not started yet"
+        self._wrong_camera = ""
+
+    def connect(
+        self, announce: Callable[[Happening], None], camera: Callable[[], str | None]
+    ) -> None:
+        """Where happenings go, and how to ask which camera is open (its own name for itself)."""
+        self._announce, self._camera = announce, camera
+
+    def open_book(self) -> None:
+        """Reads what must have survived, and says how every door begins."""
+        with self._guarded:
+            fault = self._book.open()
+            if fault is not None:
+                self._announce(Trouble("doors", fault))
+            for name in self._doors:
+                locked = self._book.page.locks_down(name)
+                state = DoorState.LOCKDOWN if locked else DoorState.NORMAL
+                self._announce(DoorChanged(name, state, "the daemon has started"))
+
+    # Deciding
+
+    def decide(self, event: Event, rights: Callable[[str], Rights | None]) -> None:
+        """Judges an event for every door of its camera, and unlocks those that are granted.
+
+        `rights` is asked for a person once; it may take its time, so it is asked before the lock.
+        """
+        happening = event.happening
+        if not isinstance(happening, DecisionMade):
+            return
+        decision = happening.decision
+        person = decision.person_id if decision.outcome is Outcome.KNOWN else None
+        known = None if person is None else rights(person)
+        with self._guarded:
+            repeated = event.id in self._seen
+            self._seen.append(event.id)
+            doors = [d for d in self._doors.values() if d.plan.camera in (None, event.camera)]
+            if decision.outcome is Outcome.UNKNOWN and not repeated:
+                self._watch_strangers(happening, doors)
+            if decision.outcome in (Outcome.UNKNOWN, Outcome.TOO_POOR):
+                return  # the decision itself says so, and no door was ever in question
+            same_camera = self._is_the_camera(event.camera)
+            for door in doors:
+                self._ask(door, event, happening, known, same_camera, repeated=repeated)
+
+    def _ask(
+        self,
+        door: Door,
+        event: Event,
+        happening: DecisionMade,
+        rights: Rights | None,
+        same_camera: bool,
+        *,
+        repeated: bool,
+    ) -> None:
+        plan, decision, now = door.plan, happening.decision, time.monotonic()
+        passback = None if plan.area is None else self._area(plan)
+        person = decision.person_id or ""
+        verdict = judge(
+            decision,
+            rights,
+            plan.rule,
+            self.plans.rules,
+            Moment(event.utc.timestamp(), event.utc_offset_seconds, event.synchronised),
+            Circumstances(
+                fresh=self._is_fresh(event, happening),
+                recorded=event.recorded,
+                same_camera=same_camera,
+                lockdown=self._book.page.locks_down(plan.name),
+                repeated=repeated,
+                passed_before=passback is not None
+                and passback.refuses(plan.area or "", plan.direction, person, now),
+            ),
+        )
+        if verdict.granted:
+            try:
+                door.unlock(self._send, plan.pulse_ms, None if rights is None else rights.card)
+            except GuardGone:
+                verdict = replace(verdict, granted=False, reason=Reason.LOCK)
+        if verdict.granted and passback is not None:
+            passback.passed(plan.area or "", plan.direction, person, now)
+        self._tell_verdict(plan.name, verdict, happening)
+        if verdict.granted and plan.wires.relay is not None:
+            self._announce(RelayPulsed(plan.name, plan.pulse_ms))
+
+    def _tell_verdict(self, door: str, verdict: Verdict, happening: DecisionMade) -> None:
+        self._announce(
+            AccessDecided(
+                door,
+                verdict.granted,
+                verdict.reason.value,
+                happening.decision.person_id,
+                happening.track_id,
+                verdict.duress,
+            )
+        )
+
+    def _is_fresh(self, event: Event, happening: DecisionMade) -> bool:
+        """Of this boot, and seen and decided just now: nothing is opened for the past."""
+        limit_ns = self.plans.maximum_age_seconds * 1e9
+        now_ns = time.monotonic_ns()
+        return (
+            event.boot_id == self._boot_id != ""
+            and 0 <= now_ns - event.monotonic_ns <= limit_ns
+            and now_ns - happening.captured_ns <= limit_ns
+        )
+
+    def _is_the_camera(self, configured: str) -> bool:
+        """Whether the camera is the one that was there when it was first seen; told once if not."""
+        found, page = self._camera(), self._book.page
+        if found is None or page.everything:
+            return False
+        right = page.camera(configured)
+        if right is None:
+            self._keep(replace(page, cameras=(*page.cameras, (configured, found))))
+            return True
+        if found != right and found != self._wrong_camera:
+            self._wrong_camera = found
+            detail = f"the camera is {found!r} and was {right!r}: no door opens for a face"
+            self._announce(
+                Trouble("doors", f"{detail} (`edgefaced doors trust-camera` accepts it)")
+            )
+        return found == right
+
+    def _watch_strangers(self, happening: DecisionMade, doors: Iterable[Door]) -> None:
+        if not self._strangers.seen(happening.track_id, time.monotonic()):
+            return
+        faces, seconds = self.plans.stranger_faces, self.plans.stranger_seconds
+        self._announce(Trouble("doors", f"{faces} unknown faces within {seconds:g} s"))
+        for door in doors:
+            self._announce(
+                AccessDecided(door.plan.name, False, "strangers", None, happening.track_id)
+            )
+
+    def _area(self, plan: DoorPlan) -> Passback:
+        return self._areas.setdefault(plan.area or "", Passback(plan.area_reset_seconds))
+
+    def _send(self, order: Order) -> None:
+        if self._tell is None:
+            raise GuardGone(self._fault)
+        self._tell(order)
+
+    # What operators do
+
+    def lockdown(self, names: Iterable[str], by: str) -> None:
+        """Nobody is let in until `normal`, whatever happens to the power. Raises Refused.
+
+        Raises StorageError where it is in force and cannot be kept.
+        """
+        with self._guarded:
+            doors = self._named(names)
+            page = self._book.page
+            for door in doors:
+                door.lock(self._send)
+                self._announce(DoorChanged(door.plan.name, DoorState.LOCKDOWN, by))
+            lockdown = page.lockdown | {door.plan.name for door in doors}
+            self._keep_or_say(replace(page, lockdown=lockdown))
+
+    def normal(self, names: Iterable[str], by: str) -> None:
+        """Rules decide again: ends a lockdown and a hold. Raises Refused or StorageError."""
+        with self._guarded:
+            doors = self._named(names)
+            page = self._book.page
+            everybody = frozenset(self._doors) if page.everything else page.lockdown
+            left = everybody - {door.plan.name for door in doors}
+            for door in doors:
+                door.lock(self._send)
+                self._announce(DoorChanged(door.plan.name, DoorState.NORMAL, by))
+            self._keep_or_say(replace(page, lockdown=left, everything=False))
+
+    def hold_open(self, names: Iterable[str], seconds: float, by: str) -> None:
+        """Unlocks doors for a time that a restart ends. Raises Refused."""
+        with self._guarded:
+            doors = self._named(names)
+            for door in doors:
+                self._refuse_unusable(door)
+            for door in doors:
+                door.hold(min(max(seconds, 0.0), LONGEST_HOLD_SECONDS))
+                cause = f"for {seconds:g} s, {by}"
+                self._announce(DoorChanged(door.plan.name, DoorState.HELD, cause))
+            self.tick()
+
+    def open(self, name: str, by: str) -> None:
+        """One pulse, as for somebody who is let in. Raises Refused."""
+        with self._guarded:
+            (door,) = self._named([name])
+            self._refuse_unusable(door)
+            self._pulse(door)
+            self._announce(AccessDecided(name, True, by, None, None))
+
+    def trust_camera(self, by: str) -> None:
+        """Takes the camera that is there now for the right one. Raises Refused or StorageError."""
+        with self._guarded:
+            page = self._book.page
+            if page.everything:
+                raise Refused("the doors' book cannot be read", "`edgefaced doors normal` first")
+            self._announce(
+                Trouble("doors", f"the camera that is there is trusted from now on, {by}")
+            )
+            self._wrong_camera = ""
+            self._keep_or_say(replace(page, cameras=()))
+
+    def _pulse(self, door: Door) -> None:
+        try:
+            door.unlock(self._send, door.plan.pulse_ms, None)
+        except GuardGone as error:
+            raise Refused(f"the lock of {door.plan.name} does not answer: {error}") from error
+        self._announce(RelayPulsed(door.plan.name, door.plan.pulse_ms))
+
+    def _refuse_unusable(self, door: Door) -> None:
+        name = door.plan.name
+        if door.plan.wires.relay is None:
+            raise Refused(f"{name} has no relay", "its controller can do that")
+        if self._book.page.locks_down(name):
+            raise Refused(f"{name} is locked down", f"`edgefaced doors normal {name}` first")
+
+    def _named(self, names: Iterable[str]) -> list[Door]:
+        """Those doors, or all of them for no name."""
+        wanted = list(dict.fromkeys(names)) or list(self._doors)
+        for name in wanted:
+            if name not in self._doors:
+                known = ", ".join(self._doors) or "none is configured"
+                raise Refused(f"no door {name!r}", f"there are: {known}")
+        return [self._doors[name] for name in wanted]
+
+    def _keep_or_say(self, page: Page) -> None:
+        try:
+            self._book.write(page)
+        except StorageError as error:
+            raise unkept(error) from error
+
+    def _keep(self, page: Page) -> None:
+        try:
+            self._book.write(page)
+        except StorageError as error:
+            self._announce(Trouble("doors", error.message))
+
+    # What the doors' own stage does
+
+    def guard_up(self, tell: Tell) -> None:
+        """A guard holds all lines, inactive."""
+        with self._guarded:
+            self._tell, self._fault = tell, ""
+
+    def guard_down(self, why: str) -> None:
+        """There is no guard, and no order goes to the old one any more."""
+        with self._guarded:
+            self._tell, self._fault = None, why
+            for door in self._doors.values():
+                door.lost_guard()
+
+    def guard_says(self, name: str, *, unlocked: bool) -> None:
+        """What a door's relay is now."""
+        with self._guarded:
+            self._doors[name].guard_says(unlocked=unlocked)
+
+    def overdue(self, grace_seconds: float) -> str | None:
+        """A door that its guard should have locked, or unlocked, by now."""
+        with self._guarded:
+            late = (n for n, door in self._doors.items() if door.is_overdue(grace_seconds))
+            return next(late, None)
+
+    def tick(self) -> None:
+        """Renews what is held open, and tells what has been open for too long."""
+        with self._guarded:
+            for door in self._doors.values():
+                self._tell_news(door.renew(self._send))
+                self._tell_news(door.look())
+
+    def button(self, name: str) -> None:
+        """Somebody inside wants to go."""
+        with self._guarded:
+            self._announce(DoorChanged(name, DoorState.BUTTON, "the exit button"))
+            try:
+                self._pulse(self._doors[name])
+            except Refused as error:
+                self._announce(Trouble(f"door {name}", error.message))
+
+    def contact_found(self, name: str, *, is_open: bool) -> None:
+        """How a contact is when somebody begins to listen to it."""
+        with self._guarded:
+            self._doors[name].contact_found(is_open=is_open)
+
+    def contact(self, name: str, *, is_open: bool) -> None:
+        """A door was opened or closed."""
+        with self._guarded:
+            self._tell_news(self._doors[name].contact_changed(is_open=is_open))
+
+    def say(self, detail: str) -> None:
+        """What an installer must know."""
+        self._announce(Trouble("doors", detail))
+
+    def _tell_news(self, news: DoorChanged | None) -> None:
+        if news is not None:
+            self._announce(news)
+
+    def statuses(self) -> tuple[DoorStatus, ...]:
+        """Every door as it is now."""
+        with self._guarded:
+            locks_down = self._book.page.locks_down
+            return tuple(
+                door.status(lockdown=locks_down(name), fault=self._fault)
+                for name, door in self._doors.items()
+            )
+
+
+def _nobody_hears(happening: Happening) -> None:
+    """Before the house is connected."""
+
+
+def _no_camera() -> str | None:
+    return None
