@@ -65,7 +65,7 @@ class MqttSection(Section):
 class WebhookSection(Section):
     """Events to a web server, one signed POST each."""
 
-    url: Annotated[str, Field(min_length=1, max_length=2048)] | None = None
+    url: Annotated[str, Field(min_length=1)] | None = None
     """https; what follows the host may be a secret and is shown nowhere. Absent: no webhook."""
     plain_http: bool = False
     """Allows http to other hosts than this one."""

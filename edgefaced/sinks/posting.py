@@ -18,6 +18,7 @@ from edgefaced.errors import ConfigError
 
 SLICE_SECONDS = 0.1
 END_SECONDS = 1.0
+LONGEST_TARGET = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def endpoint(url: str, *, plain_http: bool = False) -> Endpoint:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not (target.isascii() and target.isprintable()) or " " in target:
         raise off("has characters that must be percent-encoded")
+    if len(target) > LONGEST_TARGET:
+        raise off("is too long")
     tls = parts.scheme == "https"
     if not tls and not plain_http and not is_loopback(host):
         raise off("http to another machine can be read and changed on the way")

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "service": VALUES | {"config", "models", "gallery"},
     "sensors": VALUES,
     "gpio": VALUES,
-    "sinks": VALUES | {"protocols", "events", "gallery"},
+    "sinks": VALUES | {"protocols", "events", "gallery", "config"},
     "pipeline": VALUES | {"protocols", "events", "core", "sensors", "gpio"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
@@ -52,6 +52,7 @@ OPTIONAL = {
     "systemd",
     "gpiod",
     "prometheus_client",
+    "paho",
 }
 """Packages of extras: never imported while a module of ours is being imported."""
 

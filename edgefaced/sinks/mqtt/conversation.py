@@ -1,0 +1,200 @@
+"""One connection to the broker, from CONNECT to its end; what was in flight ends with it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from edgefaced.errors import SinkAway
+from edgefaced.sinks.mqtt.topics import OFFLINE, Message, Topics
+
+if TYPE_CHECKING:
+    from paho.mqtt.client import Client
+    from paho.mqtt.reasoncodes import ReasonCode
+
+CONNECT_SECONDS = 5.0
+KEEP_ALIVE_SECONDS = 30
+SLICE_SECONDS = 0.1
+TAKEN_OVER = "Session taken over"
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Whom to connect to, and as whom. `topics` also give the client's id."""
+
+    host: str
+    port: int
+    topics: Topics
+    context: ssl.SSLContext | None = None
+    username: str | None = None
+    password: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """What messages call it; the password is nowhere in them."""
+        return f"{self.host}:{self.port}"
+
+    def __repr__(self) -> str:
+        return f"Broker({self.shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How to behave: what to say at every connection, what to listen to, and what to do about it.
+
+    `hear` gets topic, payload and whether the message was retained, and returns answers. It is
+    called in a thread of the connection's and must not block.
+    """
+
+    greeting: tuple[Message, ...]
+    subscriptions: tuple[str, ...]
+    hear: Callable[[str, bytes, bool], Iterable[Message]]
+
+
+class Conversation:
+    """One connection; `hold` it in one thread, `publish` from another."""
+
+    def __init__(self, broker: Broker, manners: Manners) -> None:
+        self._broker = broker
+        self._manners = manners
+        self._changed = threading.Condition()
+        self._answers: dict[int, ReasonCode] = {}
+        self.welcome = False
+        """The broker has accepted it."""
+        self.over = False
+        self.useful = False
+        """The broker has acknowledged an event on it."""
+        self.reason = ""
+        """Why it came to nothing or ended."""
+        self._client = self._new_client()
+
+    def hold(self) -> None:
+        """Connects and stays until it is over; `reason` says why."""
+        try:
+            self._client.connect(self._broker.host, self._broker.port, KEEP_ALIVE_SECONDS)
+        except (OSError, ValueError) as error:  # ValueError: a name that cannot be looked up
+            strerror = error.strerror if isinstance(error, OSError) else None
+            self._note(str(strerror or error), over=True)
+            return
+        self._client.loop_start()
+        with self._changed:
+            self._changed.wait_for(lambda: self.over)
+        self._shut()
+        self._client.loop_stop()
+
+    def await_welcome(self, end: float, stop: threading.Event) -> bool:
+        """Whether it is accepted before `end` (monotonic), an end of it, or `stop`."""
+        self._await(lambda: self.welcome or self.over, end, stop)
+        return self.welcome and not self.over
+
+    def publish(self, message: Message, end: float, stop: threading.Event) -> None:
+        """Returns once the broker has acknowledged it. Raises SinkAway otherwise.
+
+        A broker that does not answer until `end` (monotonic) is taken for gone.
+        """
+        info = self._client.publish(message.topic, message.payload, qos=1, retain=message.retain)
+        self._await(lambda: info.mid in self._answers or self.over, end, stop)
+        with self._changed:
+            answer = self._answers.pop(info.mid, None)
+        if answer is None:
+            if not self.over and not stop.is_set():
+                self.cut("it does not acknowledge what it gets")
+            raise SinkAway(f"{self._broker.shown}: {self.reason or 'no acknowledgement yet'}")
+        if answer.is_failure:
+            raise SinkAway(f"{self._broker.shown} does not take {message.topic}: {answer}")
+        self.useful = True
+
+    def part(self, end: float) -> None:
+        """Ends it in good order, before `end` (monotonic): the last will is not published."""
+        self._client.disconnect()
+        with self._changed:
+            self._changed.wait_for(lambda: self.over, max(end - time.monotonic(), 0.0))
+
+    def cut(self, reason: str) -> None:
+        """Ends it at once, whatever the network does; the broker publishes the last will."""
+        self._note(reason, over=True)
+        self._shut()
+
+    def _shut(self) -> None:
+        way = self._client.socket()
+        if isinstance(way, socket.socket):
+            with suppress(OSError):  # over already
+                # Not SSLSocket's, which would take away what paho's thread reads from.
+                socket.socket.shutdown(way, socket.SHUT_RDWR)
+
+    def _new_client(self) -> Client:
+        from paho.mqtt.client import Client, MQTTv5
+        from paho.mqtt.enums import CallbackAPIVersion
+
+        topics = self._broker.topics
+        client = Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=topics.base.replace("/", "-"),
+            # Version 5 says why it refuses: a message that may not be published is not "taken".
+            protocol=MQTTv5,
+            reconnect_on_failure=False,
+        )
+        client.connect_timeout = CONNECT_SECONDS
+        client.will_set(topics.availability, OFFLINE, qos=1, retain=True)
+        if self._broker.context is not None:
+            client.tls_set_context(self._broker.context)
+        if self._broker.username is not None:
+            client.username_pw_set(self._broker.username, self._broker.password)
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_publish = self._on_publish
+        client.on_message = self._on_message
+        return client
+
+    # What paho calls, in the thread that it started.
+
+    def _on_connect(self, client: Client, _: Any, flags: Any, code: ReasonCode, props: Any) -> None:
+        from paho.mqtt.subscribeoptions import SubscribeOptions
+
+        if code.is_failure:
+            self._note(f"refuses us: {code}")
+            return
+        for message in self._manners.greeting:
+            client.publish(message.topic, message.payload, qos=1, retain=message.retain)
+        # What somebody left there before we came is not sent; what is left there now is marked.
+        options = SubscribeOptions(
+            qos=1, retainAsPublished=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND
+        )
+        if self._manners.subscriptions:
+            client.subscribe([(topic, options) for topic in self._manners.subscriptions])
+        with self._changed:
+            self.welcome = True
+            self._changed.notify_all()
+
+    def _on_disconnect(self, client: Any, _: Any, flags: Any, code: ReasonCode, props: Any) -> None:
+        reason = str(code)
+        if reason == TAKEN_OVER:
+            reason = "another client has our name: each device needs a mqtt.node of its own"
+            self.useful = False
+        self._note(f"connection lost: {reason}", over=True)
+
+    def _on_publish(self, _: Any, __: Any, mid: int, code: ReasonCode, props: Any) -> None:
+        with self._changed:
+            self._answers[mid] = code
+            self._changed.notify_all()
+
+    def _on_message(self, client: Client, _: Any, message: Any) -> None:
+        for answer in self._manners.hear(message.topic, message.payload, bool(message.retain)):
+            client.publish(answer.topic, answer.payload, qos=1, retain=answer.retain)
+
+    def _note(self, reason: str, *, over: bool = False) -> None:
+        with self._changed:
+            self.reason = self.reason or reason
+            self.over = self.over or over
+            self._changed.notify_all()
+
+    def _await(self, happened: Callable[[], bool], end: float, stop: threading.Event) -> None:
+        with self._changed:
+            while not happened() and not stop.is_set() and time.monotonic() < end:
+                self._changed.wait(SLICE_SECONDS)

@@ -1,0 +1,144 @@
+"""Events to an MQTT broker: an event is taken when the broker has acknowledged it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from edgefaced.errors import SinkAway
+from edgefaced.events import Event
+from edgefaced.sinks.mqtt.conversation import Broker, Conversation, Manners
+from edgefaced.sinks.mqtt.discovery import BIRTH, Entity, announcements, status_topic
+from edgefaced.sinks.mqtt.topics import LASTING_KINDS, ONLINE, STOPPED, Message
+from edgefaced.sinks.wire import NameOf, described, packed
+
+EMIT_SECONDS = 10.0
+FAREWELL_SECONDS = 2.0
+END_SECONDS = 2.0
+SLICE_SECONDS = 0.25
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 60.0
+LONGEST_COMMAND_BYTES = 4096
+
+Obey = Callable[[str, bytes], None]
+"""Takes a command's name and payload. Called in a thread of the connection's: it must not block
+and must not raise. QoS 1 may bring a command twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the sink does besides publishing events.
+
+    `entities` are announced below `discovery_prefix` where there is one; `obey` gets commands that
+    are sent to it while it listens.
+    """
+
+    discovery_prefix: str | None = None
+    entities: Sequence[Entity] = ()
+    obey: Obey | None = None
+
+
+class MqttSink:
+    """Keeps a connection, in a thread of its own, and publishes each event over it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        habits: Habits,
+        *,
+        stop: threading.Event,
+        name_of: NameOf | None = None,
+    ) -> None:
+        self._broker = broker
+        self._habits = habits
+        self._stop = stop
+        self._name_of = name_of
+        self._announcements = (
+            ()
+            if habits.discovery_prefix is None
+            else announcements(habits.discovery_prefix, broker.topics, habits.entities)
+        )
+        self._changed = threading.Condition()
+        self._conversation: Conversation | None = None
+        self._fault = "not connected yet"
+        self._closing = threading.Event()
+        self.ignored = 0
+        """Commands that were retained or too long: never obeyed."""
+        self._keeper = threading.Thread(target=self._keep_connected, name="mqtt", daemon=True)
+        self._keeper.start()
+
+    def emit(self, event: Event) -> None:
+        """Raises SinkAway where the broker has not acknowledged it in time."""
+        body = described(event, self._name_of)
+        kind = body["type"]
+        topic = self._broker.topics.event(kind)
+        self._publish(Message(topic, packed(body), retain=kind in LASTING_KINDS))
+
+    def close(self) -> None:
+        """Says that it stops, where somebody listens."""
+        with self._changed:
+            self._closing.set()
+            conversation = self._conversation
+        if conversation is not None:
+            end, never = time.monotonic() + FAREWELL_SECONDS, threading.Event()
+            try:
+                if conversation.welcome:
+                    conversation.publish(self._broker.topics.is_now(STOPPED), end, never)
+                    conversation.part(end)
+            except SinkAway as error:
+                self._fault = error.message
+            conversation.cut("all stops")
+        # A look-up of a name may hang for long: such a thread ends by itself, without a word.
+        self._keeper.join(END_SECONDS)
+
+    def _publish(self, message: Message) -> None:
+        end = time.monotonic() + EMIT_SECONDS
+        while not self._stop.is_set() and time.monotonic() < end:
+            conversation = self._conversation
+            if conversation is not None and conversation.await_welcome(end, self._stop):
+                conversation.publish(message, end, self._stop)
+                return
+            with self._changed:
+                if self._conversation is conversation:
+                    self._changed.wait(SLICE_SECONDS)
+        raise SinkAway(f"{self._broker.shown}: {self._fault}")
+
+    def _keep_connected(self) -> None:
+        manners = self._manners()
+        pause = FIRST_PAUSE_SECONDS
+        while not self._closing.is_set():
+            conversation = Conversation(self._broker, manners)
+            with self._changed:
+                if self._closing.is_set():
+                    return
+                self._conversation = conversation
+                self._changed.notify_all()
+            began = time.monotonic()
+            conversation.hold()
+            self._fault = conversation.reason
+            served = conversation.useful or time.monotonic() - began > LONGEST_PAUSE_SECONDS
+            pause = FIRST_PAUSE_SECONDS if served else min(pause * 2, LONGEST_PAUSE_SECONDS)
+            # Not all devices of a house at once when their broker comes back.
+            self._closing.wait(pause * secrets.SystemRandom().uniform(0.5, 1.0))
+
+    def _manners(self) -> Manners:
+        topics, habits = self._broker.topics, self._habits
+        subscriptions = []
+        if habits.discovery_prefix is not None:
+            subscriptions.append(status_topic(habits.discovery_prefix))
+        if habits.obey is not None:
+            subscriptions.append(topics.commands)
+        greeting = (topics.is_now(ONLINE), *self._announcements)
+        return Manners(greeting, tuple(subscriptions), self._hear)
+
+    def _hear(self, topic: str, payload: bytes, retained: bool) -> Iterable[Message]:
+        command = self._broker.topics.command_in(topic)
+        if command is None:
+            return self._announcements if payload == BIRTH else ()
+        if retained or len(payload) > LONGEST_COMMAND_BYTES or self._habits.obey is None:
+            self.ignored += 1
+        else:
+            self._habits.obey(command, payload)
+        return ()
