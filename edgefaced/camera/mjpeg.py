@@ -11,6 +11,8 @@ from edgefaced.types import U8
 
 _BEGIN = b"\xff\xd8"
 _SCAN, _END = 0xDA, 0xD9
+_FRAMES = (0xC0, 0xC1, 0xC2)
+"""Segments that state the picture's size: baseline, extended, progressive."""
 _RESTARTS = range(0xD0, 0xD8)
 _MARKER = re.compile(rb"\xff+([^\x00\xff])", re.DOTALL)
 """In the data of a scan: an FF of the data itself is followed by 00."""
@@ -20,8 +22,10 @@ def decode(data: bytes, width: int, height: int) -> U8 | None:
     """BGR pixels (height, width, 3) of a frame, or None for a damaged one.
 
     Decoders paint what is missing grey; a frame that lost a part on the wire is refused instead.
+    So is one that states another size, before a decoder finds memory for it.
     """
-    if not is_whole(data):
+    begun = _scan(data)
+    if begun is None or begun[1] != (width, height) or not _is_whole(data, begun[0]):
         return None
     decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     if decoded is None or decoded.shape != (height, width, 3):
@@ -36,10 +40,12 @@ def is_whole(data: bytes) -> bool:
 
     Cameras pad behind the end, and leave out the tables that all Motion JPEG has in common.
     """
-    at = _scan(data)
-    if at is None:
-        return False
-    for restarts, found in enumerate(_MARKER.finditer(data, at)):
+    begun = _scan(data)
+    return begun is not None and _is_whole(data, begun[0])
+
+
+def _is_whole(data: bytes, scan: int) -> bool:
+    for restarts, found in enumerate(_MARKER.finditer(data, scan)):
         marker = found[1][0]
         if marker == _END:
             return True
@@ -48,13 +54,21 @@ def is_whole(data: bytes) -> bool:
     return False
 
 
-def _scan(data: bytes) -> int | None:
-    """Where the scan's segment begins; segments before it are skipped by their lengths."""
+def _scan(data: bytes) -> tuple[int, tuple[int, int] | None] | None:
+    """Where the scan's segment begins, and the width and height stated before it.
+
+    Segments are skipped by their lengths; a second size contradicts the first, and is none.
+    """
     if not data.startswith(_BEGIN):
         return None
     at = len(_BEGIN)
+    sizes: list[tuple[int, int]] = []
     while at + 4 <= len(data) and data[at] == 0xFF:
-        if data[at + 1] == _SCAN:
-            return at + 2
+        marker = data[at + 1]
+        if marker == _SCAN:
+            return at + 2, sizes[0] if len(sizes) == 1 else None
+        if marker in _FRAMES and at + 9 <= len(data):
+            height, width = (int.from_bytes(data[at + k : at + k + 2], "big") for k in (5, 7))
+            sizes.append((width, height))
         at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
     return None

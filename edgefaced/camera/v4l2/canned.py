@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class CannedCamera:
         self._owner: int | None = None
         self._buffers = CannedBuffers()
         self._sequence = 0
+        self._subscribed = False
+        self._changes = 0
         self._answers = {
             v4l2.QUERYCAP: self._introduce,
             v4l2.ENUM_FMT: self._list_formats,
@@ -88,6 +90,8 @@ class CannedCamera:
             v4l2.DQBUF: self._dequeue,
             v4l2.STREAMON: self._start,
             v4l2.STREAMOFF: self._stop,
+            v4l2.SUBSCRIBE_EVENT: self._subscribe,
+            v4l2.DQEVENT: self._tell,
         }
 
     @property
@@ -127,6 +131,13 @@ class CannedCamera:
             used = (*before, last - lost_bytes)
             self._buffers.fill(Exposed(index, sequence, stamp_ns, flags, used))
             return True
+
+    def change_source(self, width: int, height: int) -> None:
+        """What it shows has another size from now on, as an HDMI input may; no frame fits."""
+        with self._lock:
+            self._formats = tuple(replace(f, sizes=((width, height),)) for f in self._formats)
+            self._changes += self._subscribed
+            self._buffers.ring()
 
     def unplug(self) -> None:
         """From now on every call says that there is no such device; whoever waits is woken."""
@@ -295,6 +306,18 @@ class CannedCamera:
 
     def _stop(self, fd: int, kind: Any) -> None:
         self._buffers.stop(fd)
+
+    def _subscribe(self, fd: int, asked: Any) -> None:
+        if asked.type != v4l2.EVENT_SOURCE_CHANGE:
+            raise refusal(errno.EINVAL)
+        self._subscribed = True
+
+    def _tell(self, fd: int, answer: Any) -> None:
+        if not self._changes:
+            raise refusal(errno.ENOENT)
+        self._changes -= 1
+        answer.type = v4l2.EVENT_SOURCE_CHANGE
+        answer.u.src_change.changes = v4l2.SOURCE_CHANGE_RESOLUTION
 
 
 class CannedKernel:

@@ -26,6 +26,7 @@ from edgefaced.protocols import Camera, CameraCounts, CameraDescription, CameraW
 from edgefaced.types import Frame
 
 FEWEST_BUFFERS = 2
+_NEWS = select.POLLIN | select.POLLPRI
 
 
 def open_v4l2(
@@ -54,6 +55,7 @@ def open_v4l2(
         stream = Stream(kernel, fd, identity.buffer_type, agreed.memories)
         undo.callback(stream.close)
         with spoken(device, "starting", holders):
+            stream.watch_source()
             stream.start(buffers)
         if len(stream.buffers) < FEWEST_BUFFERS:
             raise CameraError(f"{device}: the driver has memory for {len(stream.buffers)} frames")
@@ -98,7 +100,7 @@ class V4l2Camera:
         self._kernel = kernel
         self._holders = holders
         self._poll = select.poll()
-        self._poll.register(fd, select.POLLIN)
+        self._poll.register(fd, select.POLLIN | select.POLLPRI)
         # The views of every buffer are made once: afterwards a frame is a few references.
         self._planes = [layout.views(b.memories) for b in stream.buffers] if layout else []
         self._book = LeaseBook(description.device)
@@ -130,7 +132,12 @@ class V4l2Camera:
                 lease = self._lease(filled) if filled else None
                 if lease is not None:
                     return lease
-                if filled is None and any(event & ~select.POLLIN for _, event in events):
+                if filled is None and events and self._stream.source_changed():
+                    raise CameraError(
+                        f"{self._description.device}: the picture's size has changed",
+                        "the camera is opened again",
+                    )
+                if filled is None and any(event & ~_NEWS for _, event in events):
                     # Nothing to fetch and nothing will come: waiting on would be spinning.
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 if left == 0.0:

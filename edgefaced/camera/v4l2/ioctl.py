@@ -28,6 +28,8 @@ BUF_FLAG_TIMESTAMP_MONOTONIC = 0x2000
 FRAME_TYPE_DISCRETE = 1
 """Sizes and intervals come one by one; otherwise one range, in steps or continuous."""
 
+EVENT_SOURCE_CHANGE, SOURCE_CHANGE_RESOLUTION = 5, 0x1
+
 PIX_FMT_PRIV_MAGIC = 0xFEEDCAFE
 PIX_FMT_FLAG_SET_CSC = 0x2
 """The colour fields below are a wish; drivers that cannot convert leave them alone."""
@@ -260,6 +262,40 @@ class ExportBuffer(Structure):
     ]
 
 
+class EventSubscription(Structure):
+    _fields_ = [
+        ("type", c_uint32),
+        ("id", c_uint32),
+        ("flags", c_uint32),
+        ("reserved", c_uint32 * 5),
+    ]
+
+
+class SourceChange(Structure):
+    _fields_ = [("changes", c_uint32)]
+
+
+class _EventUnion(Union):
+    # Another member of the kernel's union holds 64-bit numbers, which sets the alignment of all.
+    _fields_ = [("src_change", SourceChange), ("data", c_uint8 * 64), ("aligned", ctypes.c_int64)]
+
+
+class Timespec(Structure):
+    _fields_ = [("tv_sec", c_long), ("tv_nsec", c_long)]
+
+
+class Event(Structure):
+    _fields_ = [
+        ("type", c_uint32),
+        ("u", _EventUnion),
+        ("pending", c_uint32),
+        ("sequence", c_uint32),
+        ("timestamp", Timespec),
+        ("id", c_uint32),
+        ("reserved", c_uint32 * 8),
+    ]
+
+
 _WRITE, _READ = 1, 2
 
 
@@ -281,6 +317,8 @@ G_PARM = _number(_READ | _WRITE, 21, StreamParm)
 S_PARM = _number(_READ | _WRITE, 22, StreamParm)
 ENUM_FRAMESIZES = _number(_READ | _WRITE, 74, FrmSizeEnum)
 ENUM_FRAMEINTERVALS = _number(_READ | _WRITE, 75, FrmIvalEnum)
+DQEVENT = _number(_READ, 89, Event)
+SUBSCRIBE_EVENT = _number(_WRITE, 90, EventSubscription)
 
 
 def code_of(fourcc: str) -> int:

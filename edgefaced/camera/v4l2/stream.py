@@ -16,6 +16,7 @@ from edgefaced.camera.v4l2.kernel import Kernel
 from edgefaced.errors import CameraError
 
 _NOT_SUPPORTED = {errno.ENOTTY, errno.EINVAL}
+_NO_EVENT = {errno.ENOENT, errno.EAGAIN, *_NOT_SUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,29 @@ class Stream:
         self._type = buffer_type
         self._memories = memories
         self.buffers: tuple[MappedBuffer, ...] = ()
+
+    def watch_source(self) -> None:
+        """Asks to be told when the picture's size changes; most cameras have no such news."""
+        asked = v4l2.EventSubscription(type=v4l2.EVENT_SOURCE_CHANGE)
+        try:
+            self._kernel.ioctl(self._fd, v4l2.SUBSCRIBE_EVENT, asked)
+        except OSError as error:
+            if error.errno not in _NOT_SUPPORTED:
+                raise
+
+    def source_changed(self) -> bool:
+        """Whether the size has changed since the last call: the buffers do not fit any more."""
+        changed = False
+        while True:
+            event = v4l2.Event()
+            try:
+                self._kernel.ioctl(self._fd, v4l2.DQEVENT, event)
+            except OSError as error:
+                if error.errno in _NO_EVENT:
+                    return changed
+                raise
+            if event.type == v4l2.EVENT_SOURCE_CHANGE:
+                changed |= bool(event.u.src_change.changes & v4l2.SOURCE_CHANGE_RESOLUTION)
 
     def start(self, count: int) -> None:
         """Allocates about `count` buffers (the driver decides), queues them all, and starts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import cv2
 import numpy as np
 import pytest
@@ -75,6 +77,26 @@ def test_damaged_frames_are_refused(data: bytes) -> None:
 
 def test_a_frame_of_another_size_is_refused() -> None:
     assert decode(WHOLE, 320, 240) is None
+
+
+@pytest.mark.parametrize("side", [0, 161, 20_000, 65_535])
+def test_a_size_that_is_not_the_cameras_is_refused_before_memory_is_asked_for(side: int) -> None:
+    at = WHOLE.index(b"\xff\xc0")
+    altered = WHOLE[: at + 5] + side.to_bytes(2, "big") * 2 + WHOLE[at + 9 :]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert decode(altered, 160, 120) is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kilobytes"
+    twice = WHOLE[:at] + altered[at : at + 19] + WHOLE[at:]
+    assert decode(twice, 160, 120) is None
+
+
+@given(st.data())
+def test_bytes_that_changed_on_the_wire_are_a_picture_or_refused(data: st.DataObject) -> None:
+    frame = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 4))):
+        frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
+    pixels = decode(bytes(frame), 160, 120)
+    assert pixels is None or pixels.shape == (120, 160, 3)
 
 
 @given(st.integers(0, len(WHOLE) - 2))

@@ -365,6 +365,36 @@ def test_a_stream_that_has_failed_is_lost_and_not_waited_for() -> None:
         camera.next(60.0 if device.expose(NV12) else SOON)
 
 
+def test_a_source_that_changes_its_size_is_opened_again_with_other_buffers() -> None:
+    kernel, device = canned()
+    with opened(kernel) as camera:
+        device.expose(NV12)
+        lease = camera.next(SOON)
+        assert lease is not None
+        device.change_source(32, 24)
+        lease.release()
+        with pytest.raises(CameraError, match="the picture's size has changed"):
+            camera.next(3600.0)
+    with opened(kernel) as camera:
+        assert (camera.description.width, camera.description.height) == (32, 24)
+        device.expose(planes_of(GREY[:24, :32], PixelFormat.NV12))
+        lease = camera.next(SOON)
+        assert lease is not None
+        assert (lease.frame.width, lease.frame.height) == (32, 24)
+        lease.release()
+    assert device.users == 0
+
+
+def test_a_driver_without_news_of_its_source_is_a_camera_all_the_same() -> None:
+    kernel, device = canned(before={v4l2.SUBSCRIBE_EVENT: refuse(errno.ENOTTY)})
+    with opened(kernel) as camera:
+        device.change_source(32, 24)
+        assert camera.next(SOON) is None
+    broken, _ = canned(before={v4l2.DQEVENT: refuse(errno.ENODEV)})
+    with opened(broken) as camera:
+        assert camera.next(SOON) is None
+
+
 class HungUp(CannedKernel):
     """Descriptors of a pipe whose other end is gone: poll says so, and there is never a frame."""
 
