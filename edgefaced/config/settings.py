@@ -5,8 +5,16 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from edgefaced.config.doors import (
+    AccessSection,
+    DoorSection,
+    GroupSection,
+    PlainName,
+    ScheduleSection,
+    Text,
+)
 from edgefaced.config.presence import PresenceSection
 from edgefaced.config.section import Section
 from edgefaced.config.sections import (
@@ -22,6 +30,7 @@ from edgefaced.config.sections import (
     RecognitionSection,
     ThermalSection,
 )
+from edgefaced.config.sinks import CommandSection, LinesSection, MqttSection, WebhookSection
 from edgefaced.errors import ConfigError
 
 
@@ -40,6 +49,14 @@ class Settings(Section):
     thermal: ThermalSection = ThermalSection()
     metrics: MetricsSection = MetricsSection()
     control: ControlSection = ControlSection()
+    mqtt: MqttSection = MqttSection()
+    webhook: WebhookSection = WebhookSection()
+    command: CommandSection = CommandSection()
+    lines: LinesSection = LinesSection()
+    access: AccessSection = AccessSection()
+    doors: dict[PlainName, DoorSection] = Field(default_factory=dict)
+    schedules: dict[PlainName, ScheduleSection] = Field(default_factory=dict)
+    groups: dict[Text, GroupSection] = Field(default_factory=dict)
 
 
 def read_settings(path: Path, *, required: bool = False) -> Settings:
@@ -68,7 +85,9 @@ def read_settings(path: Path, *, required: bool = False) -> Settings:
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(str(part) for part in fault["loc"])
+        # What stands at a key that does not exist may be a password, and this goes into a log.
+        value = "" if fault["type"] == "extra_forbidden" else f" = {fault['input']!r}"
         raise ConfigError(
-            f"{path}: {key} = {fault['input']!r}: {fault['msg']}",
+            f"{path}: {key}{value}: {fault['msg']}",
             "`edgefaced config show` lists every key",
         ) from error
