@@ -93,6 +93,18 @@ def resize_into(target: U8, pixels: U8) -> None:
         np.copyto(target, pixels)
         return
     for half in halvings((pixels.shape[0], pixels.shape[1]), (height, width)):
-        smaller = cv2.resize(pixels, half[::-1], interpolation=cv2.INTER_LINEAR)
+        smaller = cv2.resize(pixels, half[::-1], interpolation=_sampling(pixels, half))
         pixels = np.asarray(smaller, np.uint8)
-    cv2.resize(pixels, (width, height), dst=target, interpolation=cv2.INTER_LINEAR)
+    how = _sampling(pixels, (height, width))
+    cv2.resize(pixels, (width, height), dst=target, interpolation=how)
+
+
+def _sampling(pixels: U8, size: tuple[int, int]) -> int:
+    """Bilinear sampling, by the quicker of OpenCV's two ways to the same pixels (to one level).
+
+    At just half the size the usual one averages 2x2 pixels; for two channels, the chroma of NV12,
+    that is plain code, and half as fast as the exact one.
+    """
+    halved = pixels.shape[0] == 2 * size[0] and pixels.shape[1] == 2 * size[1]
+    two_channels = pixels.ndim == 3 and pixels.shape[2] == 2
+    return cv2.INTER_LINEAR_EXACT if halved and two_channels else cv2.INTER_LINEAR
