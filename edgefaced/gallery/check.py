@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from edgefaced.errors import EdgefacedError
 from edgefaced.gallery import rows, schema
+from edgefaced.gallery.access import access_place
 from edgefaced.gallery.lock import get_meta
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.store import Gallery
@@ -86,14 +87,16 @@ def _structure(db: sqlite3.Connection) -> Iterator[Fault]:
 
 
 def _records(db: sqlite3.Connection, protection: Protection) -> Iterator[Fault]:
-    for row, person_id, name, consent, details in db.execute(
-        "SELECT row, id, name, consent, details FROM people"
+    for row, person_id, name, consent, details, access in db.execute(
+        "SELECT row, id, name, consent, details, access FROM people"
     ).fetchall():
         yield from _opened(protection, name, rows.name_place(row, person_id))
         if consent is not None:
             yield from _opened(protection, consent, rows.consent_place(row, person_id))
         if details is not None:
             yield from _opened(protection, details, rows.details_place(row, person_id))
+        if access is not None:
+            yield from _opened(protection, access, access_place(row, person_id))
     for row, person_id, model_id, vector, picture in db.execute(
         "SELECT row, person_id, model_id, vector, picture FROM templates "
         "LEFT JOIN pictures ON template = row"

@@ -7,6 +7,7 @@ import sqlite3
 
 from edgefaced.errors import GalleryError
 from edgefaced.gallery import keyfile, rows
+from edgefaced.gallery.access import access_place
 from edgefaced.gallery.lock import draft_of, mark_scrub, set_key, settle_key
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.store import Gallery
@@ -42,18 +43,21 @@ def rotate_key(gallery: Gallery) -> bool:
 
 
 def _seal_people(db: sqlite3.Connection, old: Protection, new: Protection) -> None:
-    people = db.execute("SELECT row, id, name, consent, details FROM people").fetchall()
-    for row, person_id, sealed_name, sealed_consent, sealed_details in people:
+    people = db.execute("SELECT row, id, name, consent, details, access FROM people").fetchall()
+    for row, person_id, sealed_name, sealed_consent, sealed_details, sealed_access in people:
         place = rows.name_place(row, person_id)
         name = old.open(sealed_name, place)
-        consent = details = None
+        consent = details = access = None
         if sealed_consent is not None:
             consent = _moved(sealed_consent, rows.consent_place(row, person_id), old, new)
         if sealed_details is not None:
             details = _moved(sealed_details, rows.details_place(row, person_id), old, new)
+        if sealed_access is not None:
+            access = _moved(sealed_access, access_place(row, person_id), old, new)
         db.execute(
-            "UPDATE people SET name = ?, name_lookup = ?, consent = ?, details = ? WHERE row = ?",
-            (new.seal(name, place), new.name_lookup(name.decode()), consent, details, row),
+            "UPDATE people SET name = ?, name_lookup = ?, consent = ?, details = ?, access = ? "
+            "WHERE row = ?",
+            (new.seal(name, place), new.name_lookup(name.decode()), consent, details, access, row),
         )
 
 

@@ -135,6 +135,10 @@ def row_of(db: sqlite3.Connection, person_id: str) -> int:
     return int(row)
 
 
+def is_enrolled(db: sqlite3.Connection, person_id: str) -> bool:
+    return db.execute("SELECT 1 FROM people WHERE id = ?", (person_id,)).fetchone() is not None
+
+
 def id_of(db: sqlite3.Connection, protection: Protection, name_or_id: str) -> str | None:
     """Id of the person with this id or name; decrypts nothing, so it works on damaged records."""
     if any("\ud800" <= c <= "\udfff" for c in name_or_id):

@@ -43,6 +43,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX templates_by_model ON templates (model_id, person_id)",
     ),
     ("ALTER TABLE people ADD COLUMN details BLOB",),
+    ("ALTER TABLE people ADD COLUMN access BLOB",),
 )
 
 VERSION = len(STEPS)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sqlite3
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
 
+from edgefaced.core.access import Grant
 from edgefaced.errors import EdgefacedError, GalleryDamaged, Refused
 from edgefaced.gallery import rows
+from edgefaced.gallery.access import DoorAccess, checked_card, read_access, write_access
 from edgefaced.gallery.exchange import open_file, seal_file
 from edgefaced.gallery.lock import mark_scrub
 from edgefaced.gallery.names import (
@@ -63,12 +65,25 @@ class _Details(_Strict):
     groups: tuple[str, ...] = ()
 
 
+class _Grant(_Strict):
+    door: str
+    schedule: str | None = None
+    first_day: int | None = None
+    last_day: int | None = None
+
+
+class _Access(_Strict):
+    grants: tuple[_Grant, ...] = ()
+    card: int | None = None
+
+
 class _Person(_Strict):
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     name: str
     enrolled_at: AwareDatetime
     consent: _Consent | None = None
     details: _Details | None = None
+    access: _Access | None = None
     templates: tuple[_Template, ...]
 
 
@@ -85,6 +100,7 @@ class Arrival:
     enrolled_at: datetime
     consent: Consent | None
     details: Details
+    access: DoorAccess
     templates: tuple[tuple[NewTemplate, datetime], ...]
 
 
@@ -103,6 +119,7 @@ def pack(gallery: Gallery) -> bytes:
     templates: dict[str, list[_Template]] = {}
     with gallery.reading() as db:
         people = rows.people(db, gallery.protection)
+        access = {p.id: read_access(db, gallery.protection, p.id) for p in people}
         for stored in rows.stored_templates(db, gallery.protection):
             vector = stored.embedding.vector.astype("<f4").tobytes()
             template = _Template(
@@ -120,6 +137,7 @@ def pack(gallery: Gallery) -> bytes:
                 enrolled_at=person.enrolled_at,
                 consent=_outgoing(person.consent),
                 details=_outgoing_details(person.details),
+                access=_outgoing_access(access[person.id]),
                 templates=tuple(templates.get(person.id, ())),
             )
             for person in people
@@ -193,6 +211,12 @@ def _outgoing_details(details: Details) -> _Details | None:
     return _Details(external_id=details.external_id, groups=details.groups)
 
 
+def _outgoing_access(access: DoorAccess) -> _Access | None:
+    if access == DoorAccess():
+        return None
+    return _Access(grants=tuple(_Grant(**asdict(g)) for g in access.grants), card=access.card)
+
+
 def _enrolled_already(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> set[str]:
     """Ids of the people here who have the arrival's name or id: none, one or two."""
     found = (
@@ -209,6 +233,7 @@ def _insert(db: sqlite3.Connection, gallery: Gallery, arrival: Arrival) -> None:
         rows.set_consent(db, protection, arrival.id, arrival.consent)
     if arrival.details != Details():
         rows.set_details(db, protection, arrival.id, arrival.details)
+    write_access(db, protection, arrival.id, arrival.access)
     for template, added_at in arrival.templates:
         rows.insert_templates(db, protection, arrival.id, (template,), added_at)
     rows.append_change(db, arrival.id, ChangeKind.ENROLLED)
@@ -222,12 +247,17 @@ def _arrival(person: _Person) -> Arrival:
     if person.details is not None:
         external_id, groups = person.details.external_id, checked_groups(person.details.groups)
         details = Details(external_id and checked_external_id(external_id), groups)
+    access = DoorAccess()
+    if person.access is not None:
+        grants = tuple(Grant(**grant.model_dump()) for grant in person.access.grants)
+        access = DoorAccess(grants, checked_card(person.access.card))
     return Arrival(
         id=person.id,
         name=checked_name(person.name),
         enrolled_at=person.enrolled_at,
         consent=consent,
         details=details,
+        access=access,
         templates=tuple((_template(t), t.added_at) for t in person.templates),
     )
 
