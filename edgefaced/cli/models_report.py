@@ -178,7 +178,8 @@ def pulled_line(pulled: Pulled) -> str:
     if not pulled.changed:
         return f"{name}: already installed"
     anew = sum(p.anew for p in pulled.prepared)
-    return f"{name}: installed ({len(pulled.fetched)} files fetched, {anew} networks prepared)"
+    fetched, networks = _some(len(pulled.fetched), "file"), _some(anew, "network")
+    return f"{name}: installed ({fetched} fetched, {networks} prepared)"
 
 
 def imported_line(imported: Imported) -> str:
@@ -186,4 +187,9 @@ def imported_line(imported: Imported) -> str:
     if imported.missing:
         return f"{name}: not complete, still missing: {', '.join(imported.missing)}"
     anew = sum(p.anew for p in imported.prepared)
-    return f"{name}: installed ({len(imported.found)} files found, {anew} networks prepared)"
+    found, networks = _some(len(imported.found), "file"), _some(anew, "network")
+    return f"{name}: installed ({found} found, {networks} prepared)"
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

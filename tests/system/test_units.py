@@ -25,7 +25,8 @@ EXECUTABLE = Path(sysconfig.get_path("scripts"), "edgefaced")
 
 def needs(*tools: str) -> pytest.MarkDecorator:
     missing = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"this machine lacks {missing}")
+    lacks = f"not here: {', '.join(missing)} (apt-get install systemd udev procps)"
+    return pytest.mark.skipif(bool(missing), reason=lacks)
 
 
 class Tree:
@@ -41,7 +42,9 @@ class Tree:
         command = [sys.executable, "-m", "edgefaced", *words, "--root", str(self.root)]
         if os.geteuid() != 0:
             if shutil.which("fakeroot") is None:
-                pytest.skip("neither root nor fakeroot: nobody can give files away")
+                pytest.skip(
+                    "neither root nor fakeroot (apt-get install fakeroot): who gives files away?"
+                )
             command = ["fakeroot", "-i", str(self._memory), "-s", str(self._memory), *command]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == code, done.stderr

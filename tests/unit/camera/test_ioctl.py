@@ -110,7 +110,7 @@ def fields() -> list[tuple[str, str, int]]:
 
 def test_the_header_agrees(tmp_path: Path) -> None:
     if shutil.which("gcc") is None or not Path("/usr/include/linux/videodev2.h").exists():
-        pytest.skip("no gcc with the kernel's headers here")
+        pytest.skip("no compiler with the kernel's headers here: apt-get install gcc libc6-dev")
     lines = [f'P("{name}", (unsigned long)sizeof(struct {name}));' for name in STRUCTURES]
     lines += [f'P("{s}.{f}", offsetof(struct {s}, {f}));' for s, f, _ in fields()]
     lines += [f'P("{name}", (unsigned long)(unsigned){name});' for name in (*NUMBERS, *CONSTANTS)]
