@@ -34,6 +34,7 @@ from edgefaced.inference.threads import usable_cores
 from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
+from edgefaced.models.state import outdated
 from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.judge import Knowledge
@@ -317,7 +318,12 @@ class Daemon:
         self._supervisor.ready()
 
     def _new_line(self, settings: Settings) -> Line:
-        return Line(parts_of(settings, self._places, self._sinks, self._tap))
+        line = Line(parts_of(settings, self._places, self._sinks, self._tap))
+        store = ModelStore(self._places.models_dir)
+        manifest = find_pack(settings.models.pack, (store.layout.packs,))
+        if words := outdated(manifest, store):
+            line.postbox.announce(Trouble("models", words))
+        return line
 
     def _new_thermostat(self) -> Thermostat:
         section = self.settings.thermal

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgefaced.cli.context import CliContext
+from edgefaced.cli.output import note
 from edgefaced.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def open_engine(
     from edgefaced.enrolment.finder import FaceFinder
     from edgefaced.inference.threads import default_threads
     from edgefaced.models.catalogue import find_pack
+    from edgefaced.models.state import outdated
     from edgefaced.models.store import ModelStore
     from edgefaced.recognition.recogniser import open_recogniser
     from edgefaced.types import Role
@@ -66,6 +68,8 @@ def open_engine(
     settings = context.settings()
     store = ModelStore(context.places.models_dir)
     manifest = find_pack(pack or settings.models.pack, (store.layout.packs,))
+    if line := outdated(manifest, store):
+        note(line)
     size = detector_size or settings.detection.input_size_px
 
     def opened(size: int) -> Recogniser:

@@ -28,7 +28,7 @@ from edgefaced.models.hand_out import hand_out
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.pull import pull
 from edgefaced.models.removal import remove
-from edgefaced.models.state import installed_packs
+from edgefaced.models.state import installed_packs, outdated
 from edgefaced.models.store import ModelStore
 from edgefaced.models.verification import verify
 
@@ -53,12 +53,14 @@ def list_packs(context: CliContext, *, as_json: bool) -> None:
     configured = context.settings().models.pack
     if as_json:
         bodies = [{**pack_body(p, store), "configured": p.name == configured} for p in packs]
+        say_outdated(packs, store)
         print_json({"models_dir": str(store.folder), "packs": bodies})
         return
     stdout.print(pack_table(packs, store, configured))
     for pack in packs:
         if pack.notice:
             stdout.print(plain(f"{pack.name}: {pack.notice}"))
+    say_outdated(packs, store)
 
 
 @models.command()
@@ -166,6 +168,7 @@ def verify_packs(context: CliContext, names: tuple[str, ...], *, as_json: bool) 
                 stdout.print(plain(f"{name}: {result.files} files are as they should be"))
         for name in faulty:
             note(f"to repair: edgefaced models pull {name}")
+    say_outdated((pack for pack in packs if pack.name not in faulty), store)
     click.get_current_context().exit(1 if faulty else 0)
 
 
@@ -193,6 +196,13 @@ def store_of(context: CliContext) -> ModelStore:
 def chosen(names: Iterable[str], store: ModelStore) -> list[PackManifest]:
     """The packs of these names, each once."""
     return [find_pack(name, (store.layout.packs,)) for name in dict.fromkeys(names)]
+
+
+def say_outdated(packs: Iterable[PackManifest], store: ModelStore) -> None:
+    """On stderr: what works, and would work better prepared again."""
+    for pack in packs:
+        if line := outdated(pack, store):
+            note(line)
 
 
 def say_terms(packs: Iterable[PackManifest]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from edgefaced.errors import ManifestError, ModelMissing
+from edgefaced.errors import ManifestError, ModelMissing, StorageError
 from edgefaced.models.manifest import PackManifest, read_manifest
 
 
@@ -25,20 +25,40 @@ def catalogue(folders: Sequence[Path] = ()) -> dict[str, PackManifest]:
 
 
 def find_pack(name: str, folders: Sequence[Path] = ()) -> PackManifest:
-    """One pack, whatever state the other manifests are in. Raises ModelMissing, ManifestError."""
-    files = manifest_files(folders)
+    """One pack, whatever state the other manifests are in.
+
+    Raises ModelMissing, ManifestError, and StorageError where it may be in a folder that cannot be
+    read.
+    """
+    shipped = manifest_files()
+    files = shipped if name in shipped else manifest_files(folders)
     if name not in files:
         raise ModelMissing(f"no model pack {name!r}", f"there are: {', '.join(sorted(files))}")
     return _read(files[name])
 
 
 def manifest_files(folders: Sequence[Path] = ()) -> dict[str, Path]:
-    """File of every pack, none of them opened."""
+    """File of every pack, none of them opened. Raises StorageError."""
     files: dict[str, Path] = {}
     for folder in (shipped_folder(), *folders):
-        for path in sorted(folder.glob("*.toml")):
+        for path in files_in(folder, ".toml"):
             files.setdefault(path.stem, path)
     return files
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """Files whose names end so, sorted; none where there is no folder.
+
+    Raises StorageError for a folder that cannot be read: it is not taken for an empty one.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == suffix)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: {error.strerror or error}", "it must be a folder that may be read"
+        ) from error
 
 
 def _read(path: Path) -> PackManifest:

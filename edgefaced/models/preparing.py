@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from edgefaced.errors import ModelDamaged, ModelMissing
+from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing, StorageError
 from edgefaced.models.atomic import storage_errors, write_whole
+from edgefaced.models.catalogue import catalogue
 from edgefaced.models.layout import Layout
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.models.progress import Progress
@@ -67,7 +69,26 @@ def prepare_pack(
             spec, store.original(spec), photographs(manifest, store), workshop.threads
         )
         results.append(Prepared(keep(store.layout, spec, prepared), anew=True))
+    for spec in manifest.model:
+        _drop_superseded(spec, store.layout)
     return results
+
+
+def _drop_superseded(spec: ModelSpec, layout: Layout) -> None:
+    """Removes what was prepared from the same file for a contract that no known pack has any more.
+
+    Nothing goes where a manifest cannot be read: who cannot be asked may need it.
+    """
+    try:
+        known = catalogue((layout.packs,)).values()
+    except (ManifestError, StorageError):
+        return
+    current = {layout.prepared(model) for pack in known for model in pack.model}
+    mine = layout.prepared(spec)
+    with storage_errors(mine.parent):
+        for folder in mine.parent.iterdir():
+            if folder != mine and folder not in current:
+                shutil.rmtree(folder)
 
 
 def sound_record(spec: ModelSpec, store: ModelStore) -> PreparedRecord | None:

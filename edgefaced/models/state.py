@@ -9,9 +9,11 @@ from pathlib import Path
 
 from edgefaced.errors import ModelDamaged, ModelMissing
 from edgefaced.models.atomic import storage_errors, write_whole
+from edgefaced.models.catalogue import files_in
 from edgefaced.models.layout import Layout
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.models.record import PreparedRecord
+from edgefaced.models.runtime import runtime_of_this_process
 from edgefaced.models.store import ModelStore
 
 
@@ -53,8 +55,29 @@ def pack_state(manifest: PackManifest, store: ModelStore) -> PackState:
 
 
 def installed_packs(layout: Layout) -> set[str]:
-    """Names of the packs that were pulled or imported and not removed since."""
-    return {path.stem for path in layout.installed.glob("*.json")}
+    """Names of the packs that were pulled or imported and not removed. Raises StorageError."""
+    return {path.stem for path in files_in(layout.installed, ".json")}
+
+
+def outdated(manifest: PackManifest, store: ModelStore) -> str | None:
+    """One line where a network of the pack was prepared by another version of edgefaced.
+
+    Such files load, and lack what preparing has learned since, or has not learned yet.
+    """
+    current = (store.runtime or runtime_of_this_process()).prepare_version
+    versions = set()
+    for spec in manifest.model:
+        try:
+            versions.add(store.record(spec).prepare_version)
+        except (ModelMissing, ModelDamaged):
+            continue  # said by whoever loads it
+    if versions <= {current}:
+        return None
+    which = "an older" if min(versions) < current else "a newer"
+    return (
+        f"{manifest.name} was prepared by {which} version of edgefaced: "
+        f"`edgefaced models pull {manifest.name}`"
+    )
 
 
 def mark_installed(layout: Layout, name: str) -> None:

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing
+from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing, StorageError
 from edgefaced.models.catalogue import manifest_files
 from edgefaced.models.layout import Layout
 from edgefaced.models.manifest import ModelSpec, PictureSpec, read_manifest
@@ -103,7 +103,11 @@ class ModelStore:
 
     def _way_out(self, spec: ModelSpec) -> str:
         packs = []
-        for name, path in manifest_files((self.layout.packs,)).items():
+        try:
+            known = manifest_files((self.layout.packs,))
+        except StorageError:
+            known = manifest_files()
+        for name, path in known.items():
             try:
                 if any(m.sha256 == spec.sha256 for m in read_manifest(path).model):
                     packs.append(name)
