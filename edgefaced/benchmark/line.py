@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import cv2
 
+from edgefaced.assembly import close_size, whole_size
 from edgefaced.benchmark.film import Film, Pace
 from edgefaced.benchmark.line_rig import PATIENCE_SECONDS, Bench, line_on
 from edgefaced.benchmark.passing import Decided, NetworkCosts, Passing, delays
@@ -26,7 +27,6 @@ from edgefaced.benchmark.serial import (
 from edgefaced.benchmark.tallied import Tally
 from edgefaced.benchmark.turns import Contender, take_turns
 from edgefaced.core.region import crop, square_around
-from edgefaced.daemon import close_size, whole_size
 from edgefaced.errors import EdgefacedError, UsageError
 from edgefaced.events import DecisionMade, Event
 from edgefaced.gallery.records import NewTemplate

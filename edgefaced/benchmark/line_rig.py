@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from edgefaced.assembly import parts_of
 from edgefaced.benchmark.film import Film, Pace
 from edgefaced.benchmark.tallied import TalliedCamera, Tally
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
-from edgefaced.daemon import parts_of
 from edgefaced.errors import UsageError
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgefaced.camera.picamera2_open import open_picamera2
+from edgefaced.camera.picamera2_open import import_library, open_picamera2
 from edgefaced.camera.replay import open_replay
 from edgefaced.camera.v4l2.device import open_v4l2
 from edgefaced.camera.v4l2.faults import who_holds
@@ -51,14 +51,20 @@ def open_camera(
             return open_v4l2(node, wish, buffers=section.buffers, kernel=kernel)
 
 
+def check_camera(section: CameraSection) -> None:
+    """Says before anything starts what opening it again and again would not mend.
+
+    Raises ConfigError for a replay of nothing, DependencyMissing for picamera2.
+    """
+    match section.kind:
+        case "replay":
+            _replayed(section)
+        case "picamera2":
+            import_library()
+
+
 def _open_replay(section: CameraSection, wish: CameraWish) -> Camera:
-    paths = find_pictures(section.replay_paths, videos=True)
-    if not paths:
-        named = ", ".join(str(path) for path in section.replay_paths) or "nothing"
-        raise ConfigError(
-            f"camera.replay_paths = {named}: holds no picture and no video",
-            "name pictures, videos or folders of them",
-        )
+    paths = _replayed(section)
     return open_replay(
         paths,
         wish,
@@ -67,3 +73,14 @@ def _open_replay(section: CameraSection, wish: CameraWish) -> Camera:
         picture_seconds=section.replay_picture_seconds,
         buffers=section.buffers,
     )
+
+
+def _replayed(section: CameraSection) -> list[Path]:
+    paths = find_pictures(section.replay_paths, videos=True)
+    if not paths:
+        named = ", ".join(str(path) for path in section.replay_paths) or "nothing"
+        raise ConfigError(
+            f"camera.replay_paths = {named}: holds no picture and no video",
+            "name pictures, videos or folders of them",
+        )
+    return paths

@@ -40,7 +40,7 @@ def open_picamera2(
     absent. Raises DependencyMissing, CameraBusy, CameraLost or CameraError, with nothing open.
     """
     if library is None:
-        library, colours = _import()
+        library, colours = import_library()
     known = library.Picamera2.global_camera_info
     number, info = _find(known(), device)
     address = str(info["Id"])
@@ -79,7 +79,8 @@ def small_size(width: int, height: int) -> tuple[int, int] | None:
     return SMALL_WIDTH, round(SMALL_WIDTH * height / width / 2) * 2
 
 
-def _import() -> tuple[Any, Any]:
+def import_library() -> tuple[Any, Any]:
+    """The module picamera2, and the colours that a Frame's are. Raises DependencyMissing."""
     try:
         import libcamera
         import picamera2
@@ -88,7 +89,7 @@ def _import() -> tuple[Any, Any]:
             f'camera kind "picamera2": {error}',
             "sudo apt install python3-picamera2, in a venv with --system-site-packages",
         ) from error
-    # Limited-range BT.601, which is what the YUV formats of a Frame are.
+    # Limited-range BT.601.
     return picamera2, libcamera.ColorSpace.Smpte170m()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.live import Live
 
+from edgefaced.assembly import parts_of
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.output import note, plain, print_json, stderr, stdout
 from edgefaced.control.client import ControlClient, connect
@@ -16,7 +17,7 @@ from edgefaced.control.commands import step_document
 from edgefaced.control.contract import error_of
 from edgefaced.control.hub import EventHub
 from edgefaced.core.coaching import Pose
-from edgefaced.daemon import STOP_SECONDS, hindrance, parts_of
+from edgefaced.daemon import STOP_SECONDS, hindrance
 from edgefaced.errors import CameraError, NotRunning
 from edgefaced.events import CameraChanged
 from edgefaced.pipeline.line import Line
