@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from edgefaced.config.attendance import AttendanceSection
 from edgefaced.config.doors import (
     AccessSection,
     DoorSection,
@@ -49,6 +50,7 @@ class Settings(Section):
     thermal: ThermalSection = ThermalSection()
     metrics: MetricsSection = MetricsSection()
     control: ControlSection = ControlSection()
+    attendance: AttendanceSection = AttendanceSection()
     mqtt: MqttSection = MqttSection()
     webhook: WebhookSection = WebhookSection()
     command: CommandSection = CommandSection()

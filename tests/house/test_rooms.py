@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "events": VALUES | {"clock"},
     "clock": set(),
     "ledger": VALUES | {"events", "core", "gallery"},
+    "attendance": VALUES | {"protocols", "events", "config", "core", "gallery", "ledger"},
     "config": VALUES | {"core"},
     "core": VALUES,
     "camera": VALUES | {"protocols", "config", "pictures"},

@@ -1,0 +1,1 @@
+"""Attendance: decisions become check-ins and check-outs, and those become hours."""
