@@ -1,8 +1,8 @@
 """Events for systemd's journal: entries of a line, a priority and fields.
 
-The journal is read by people who may not know who passes the door: persons are ids here. Its
-protocol is one datagram an entry (systemd.io, "Native Journal Protocol"); it is spoken here
-directly, so that no package is needed for it.
+The journal is read by people who may not know who passes the door: persons are ids here.
+systemd-python writes them where it is installed; it has to be compiled, so elsewhere the journal's
+protocol is spoken directly: one datagram an entry (systemd.io, "Native Journal Protocol").
 """
 
 from __future__ import annotations
@@ -106,21 +106,32 @@ def journal_writer(
     stream: TextIO, journal_socket: Path = JOURNAL_SOCKET
 ) -> Callable[[Entry], None]:
     """Entries with fields where journald listens, else lines to `stream`, which it reads."""
-    if journal_socket.is_socket():
-        return lambda entry: write_entry(entry, journal_socket)
-    return lambda entry: write_line(entry, stream)
+    if not journal_socket.is_socket():
+        return lambda entry: write_line(entry, stream)
+    if journal_socket == JOURNAL_SOCKET:  # the only one that systemd-python knows
+        try:
+            import systemd.journal as journal
+        except ImportError:
+            pass
+        else:
+            return lambda entry: journal.send(**fields_of(entry))
+    return lambda entry: write_entry(entry, journal_socket)
+
+
+def fields_of(entry: Entry) -> dict[str, str]:
+    """Every field of the entry, the journal's own among them."""
+    return {
+        "MESSAGE": entry.message,
+        "PRIORITY": str(int(entry.priority)),
+        "SYSLOG_IDENTIFIER": IDENTIFIER,
+        **entry.fields,
+    }
 
 
 def write_entry(entry: Entry, journal_socket: Path) -> None:
     """The entry with all its fields. Waits while journald is behind."""
-    fields = {
-        "MESSAGE": entry.message,
-        "PRIORITY": int(entry.priority),
-        "SYSLOG_IDENTIFIER": IDENTIFIER,
-        **entry.fields,
-    }
     # No value has a line break (`harmless`), so each field is a line.
-    lines = "".join(f"{name}={value}\n" for name, value in fields.items())
+    lines = "".join(f"{name}={value}\n" for name, value in fields_of(entry).items())
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way:
         way.sendto(lines.encode(), str(journal_socket))
 
