@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from edgefaced.cli.identify_files import NamedFace
+from edgefaced.cli.seen import NamedFace
 from edgefaced.errors import PictureError, StorageError
 from edgefaced.pictures.annotate import Mark, annotate
 from edgefaced.pictures.video import VideoWriter

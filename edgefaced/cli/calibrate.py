@@ -28,7 +28,12 @@ from edgefaced.core.calibration import ScoreCalibration, ThresholdChoice, choose
 from edgefaced.core.comparisons import compare_all
 from edgefaced.errors import StorageError, UsageError
 from edgefaced.evaluation.all_pairs import SuspectPictures, suspect_pictures
-from edgefaced.evaluation.calibrating import Measured, measure_calibration, spec_of
+from edgefaced.evaluation.calibrating import (
+    Measured,
+    measure_calibration,
+    refuse_too_few,
+    spec_of,
+)
 from edgefaced.evaluation.manifest_text import calibration_toml, is_manifest, with_calibration
 from edgefaced.evaluation.people import read_people
 from edgefaced.models.atomic import write_whole
@@ -103,6 +108,7 @@ def calibrate(
     target = _target(subject, file, new_pack)
     if target is not None:
         prepare_folder(target.file.parent)
+    refuse_too_few(pictures)
     embedded = embed_with_bar(subject, pictures, mirror=False)
     owners, names = embedded.owners(pictures)
     measured = measure_calibration(compare_all(embedded.vectors, owners))

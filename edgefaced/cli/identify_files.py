@@ -4,49 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from edgefaced.cli.album import Album
 from edgefaced.cli.engine import Engine
+from edgefaced.cli.seen import NamedFace, SeenFrame
 from edgefaced.gallery.index import LiveIndex
 from edgefaced.gallery.store import Gallery
 from edgefaced.pictures.decode import frame_of, read_picture
 from edgefaced.pictures.video import moves, read_video
 from edgefaced.protocols import GalleryIndex
-from edgefaced.recognition.identification import IdentifiedFace, Rules, identify_faces
+from edgefaced.recognition.identification import Rules, identify_faces
 from edgefaced.recognition.recogniser import FaceObservation
-from edgefaced.types import Embedding, Match, Outcome
-
-if TYPE_CHECKING:
-    from edgefaced.cli.album import Album
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedFace:
-    """One face with its decision, and the name of a known person."""
-
-    identified: IdentifiedFace
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SeenFrame:
-    """A picture (`seconds` is None) or one frame of a video, its faces from left to right.
-
-    A picture without a face may show one when turned clockwise by `turn_degrees`.
-    """
-
-    width: int
-    height: int
-    seconds: float | None
-    faces: tuple[NamedFace, ...]
-    turn_degrees: int = 0
-
-    @property
-    def known(self) -> int:
-        """How many of the faces are of people who are enrolled."""
-        return sum(face.identified.decision.outcome is Outcome.KNOWN for face in self.faces)
+from edgefaced.types import Embedding, Match
 
 
 class Nobody:

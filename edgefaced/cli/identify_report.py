@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from edgefaced.cli.identify_files import NamedFace, SeenFrame
 from edgefaced.cli.output import fail, note, plain, print_json, stdout
+from edgefaced.cli.seen import NamedFace, SeenFrame
 from edgefaced.core.calibration import ThresholdChoice
 from edgefaced.core.quality import QualityLimits
 from edgefaced.core.quality_words import explain_fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -12,6 +13,7 @@ from edgefaced.core.peaks import LEAST_COMPARISONS, LEAST_PEOPLE, enough
 from edgefaced.core.suspects import Suspects, find_suspects
 from edgefaced.core.tail import ParetoTail
 from edgefaced.errors import Refused
+from edgefaced.evaluation.people import Pictures
 from edgefaced.models.manifest import CalibrationSpec, TailSpec
 
 DIGITS = 4
@@ -26,15 +28,28 @@ class Measured:
     suspects: Suspects
 
 
+def refuse_too_few(pictures: Pictures) -> None:
+    """Raises Refused where it would not do even if every picture had a face that can be used."""
+    pictures_of = Counter(pictures.owners)
+    total = len(pictures.owners)
+    impostors = (total**2 - sum(count**2 for count in pictures_of.values())) // 2
+    if len(pictures_of) < LEAST_PEOPLE or impostors < LEAST_COMPARISONS:
+        raise _too_few(len(pictures_of), impostors)
+
+
+def _too_few(people: int, impostors: int) -> Refused:
+    return Refused(
+        f"{people} people and {impostors:,} comparisons of different "
+        f"people are too few: a calibration needs {LEAST_PEOPLE} and {LEAST_COMPARISONS:,}",
+        "more people help, more pictures of the same people hardly; 142 people with one "
+        "picture each are enough to begin with",
+    )
+
+
 def measure_calibration(comparisons: Comparisons) -> Measured:
     """Raises Refused, with the numbers, where there is too little to measure."""
     if not enough(comparisons):
-        raise Refused(
-            f"{comparisons.people} people and {comparisons.impostors:,} comparisons of different "
-            f"people are too few: a calibration needs {LEAST_PEOPLE} and {LEAST_COMPARISONS:,}",
-            "more people help, more pictures of the same people hardly; 142 people with one "
-            "picture each are enough to begin with",
-        )
+        raise _too_few(comparisons.people, comparisons.impostors)
     try:
         suspects = find_suspects(comparisons)
         return Measured(

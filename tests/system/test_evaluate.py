@@ -236,13 +236,14 @@ def test_too_few_people_are_refused_with_numbers(
     said = capsys.readouterr().err
     assert "5 people and" in said
     assert "needs 100 and 10,000" in said
+    assert "embedding" not in said, "it is known before the first picture is looked at"
 
 
 def test_no_face_at_all_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         (tmp_path / "people" / name).mkdir(parents=True)
         (tmp_path / "people" / name / "empty.jpg").write_bytes(b"")
-    assert run(["calibrate", str(tmp_path / "people"), "--pack", PACK]) == 1
+    assert run(["evaluate", "folder", str(tmp_path / "people"), "--pack", PACK]) == 1
     assert "faces were found in 0 of 2 pictures" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ from ctypes import Structure, Union, c_char, c_int32, c_long, c_uint8, c_uint16,
 
 BUF_TYPE_CAPTURE, BUF_TYPE_CAPTURE_MPLANE = 1, 9
 MEMORY_MMAP = 1
-FIELD_ANY, FIELD_NONE = 0, 1
+FIELD_NONE = 1
 MAX_PLANES = 8
 
 CAP_VIDEO_CAPTURE = 0x1

@@ -12,13 +12,19 @@ import pytest
 from edgefaced.core.calibration import ScoreCalibration
 from edgefaced.core.comparisons import Comparisons, compare_all
 from edgefaced.errors import ManifestError, Refused
-from edgefaced.evaluation.calibrating import measure_calibration, rounded_up, spec_of
+from edgefaced.evaluation.calibrating import (
+    measure_calibration,
+    refuse_too_few,
+    rounded_up,
+    spec_of,
+)
 from edgefaced.evaluation.manifest_text import (
     calibration_toml,
     is_manifest,
     toml_string,
     with_calibration,
 )
+from edgefaced.evaluation.people import Pictures
 from edgefaced.models.catalogue import shipped_folder
 from edgefaced.models.manifest import CalibrationSpec, parse_manifest
 from edgefaced.types import Role
@@ -153,3 +159,18 @@ def test_shipped_manifests_have_a_place_for_a_calibration(spec: CalibrationSpec)
     for path in sorted(Path(shipped_folder()).glob("*.toml")):
         text = with_calibration(path.read_text(encoding="utf-8"), spec, path.name)
         assert parse_manifest(text.encode(), path.name).name == path.stem
+
+
+def pictures_of(*each: int) -> Pictures:
+    owners = tuple(owner for owner, count in enumerate(each) for _ in range(count))
+    paths = tuple(Path(str(i)) for i in range(len(owners)))
+    return Pictures(paths, owners, tuple(str(i) for i in range(len(each))))
+
+
+def test_too_few_are_refused_before_the_first_picture_is_read() -> None:
+    with pytest.raises(Refused, match="99 people and 121,275 comparisons"):
+        refuse_too_few(pictures_of(*[5] * 99))
+    with pytest.raises(Refused, match="141 people and 9,870 comparisons"):
+        refuse_too_few(pictures_of(*[1] * 141))
+    refuse_too_few(pictures_of(*[1] * 142))
+    refuse_too_few(pictures_of(*[3] * 100))
