@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,18 +28,33 @@ WAL_PAGES = 100
 
 
 class Database:
-    """Read and write transactions on an existing gallery file; used by one thread."""
+    """Read and write transactions on an existing gallery file; used by one thread.
+
+    Where the file or its folder cannot be written it is read as it lies there: SQLite could not
+    make the files that it shares with other processes. `reading` then notices a change.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._patience = BUSY_SECONDS
         self._identity = _identity(path)
-        _tighten(path)
+        self.writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        self._still: tuple[int, int] | None = None
+        """Of a file that is read without the protection of locks: its size and time of change."""
+        if self.writable:
+            _tighten(path)
+        elif not _has_log(path):
+            self._still = _state(path)
+        elif not os.access(path.with_name(path.name + "-shm"), os.R_OK):
+            raise StorageError(
+                f"{path} cannot be written, and its last changes are still in {path.name}-wal",
+                "open it once where it can be written (`edgefaced list`), then it can be read here",
+            )
         with translated(path):
-            self.connection = _connect(path)
+            self.connection = _connect(path, self._mode())
             try:
                 version = schema.version_of(self.connection, path)
-                _configure(self.connection)
+                _configure(self.connection, READER if not self.writable else WRITER)
                 if version < schema.VERSION:
                     schema.migrate(self.connection, path)
             except BaseException:
@@ -57,9 +73,20 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent state of the gallery; keep it short, it holds back scrubbing."""
+        """One consistent state of the gallery; keep it short, it holds back scrubbing.
+
+        Raises GalleryBusy where the file was changed under a reader that cannot lock it.
+        """
         with translated(self.path), _transaction(self.connection, "BEGIN"):
             yield self.connection
+        if self._still is not None and (_has_log(self.path) or _state(self.path) != self._still):
+            raise GalleryBusy(f"{self.path} was changed while it was read", "try again")
+
+    def _mode(self) -> str:
+        # mode=rw and mode=ro: never create; immutable: there are no locks and no log to look for.
+        if self.writable:
+            return "mode=rw"
+        return "mode=ro" if self._still is None else "mode=ro&immutable=1"
 
     def version(self) -> tuple[int, int]:
         """Differs after any commit, by another process or by this one; costs microseconds."""
@@ -122,10 +149,10 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
             draft = Path(drafts) / path.name
             draft.touch(mode=0o600)
             with translated(path):
-                connection = _connect(draft)
+                connection = _connect(draft, "mode=rw")
                 try:
                     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-                    _configure(connection)
+                    _configure(connection, WRITER)
                     with _transaction(connection, "BEGIN IMMEDIATE"):
                         schema.build(connection)
                         fill(connection)
@@ -160,24 +187,39 @@ def _as_ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
     return GalleryDamaged(f"{path} is damaged: {error}", "restore it from `gallery export`")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    # mode=rw: never creates; isolation_level None: we say BEGIN and COMMIT ourselves.
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    # isolation_level None: we say BEGIN and COMMIT ourselves.
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=BUSY_SECONDS
+        f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=BUSY_SECONDS
     )
 
 
-def _configure(connection: sqlite3.Connection) -> None:
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "secure_delete = ON",
-        "foreign_keys = ON",
-        "trusted_schema = OFF",
-        f"wal_autocheckpoint = {WAL_PAGES}",
-        "temp_store = MEMORY",  # VACUUM's copy must not land in a temporary file
-    ):
+READER = ("foreign_keys = ON", "trusted_schema = OFF", "temp_store = MEMORY")
+WRITER = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    f"wal_autocheckpoint = {WAL_PAGES}",
+    *READER,  # temp_store: VACUUM's copy must not land in a temporary file
+)
+
+
+def _configure(connection: sqlite3.Connection, pragmas: Sequence[str]) -> None:
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _has_log(path: Path) -> bool:
+    """Whether there may be changes that are not in the file itself."""
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _state(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 @contextmanager

@@ -59,6 +59,7 @@ class Gallery:
     def open(cls, path: Path, key_file: Path, *, create: bool = False) -> Gallery:
         """Opens a gallery, or starts one with `create`; finishes an interrupted removal.
 
+        One that cannot be written can be read; changing it raises StorageError.
         Raises GalleryMissing, KeyMissing, KeyWrong, GalleryDamaged, GalleryTooNew, GalleryBusy.
         """
         if create:
@@ -67,10 +68,11 @@ class Gallery:
         try:
             with database.reading() as db:
                 lock = unlock(db, key_file)
-            if lock.from_draft:
-                settle_key(database, key_file)
             gallery = cls(database, lock)
-            gallery.scrub(only_if_pending=True)
+            if database.writable:
+                if lock.from_draft:
+                    settle_key(database, key_file)
+                gallery.scrub(only_if_pending=True)
         except BaseException:
             database.close()
             raise
