@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from edgefaced.attendance.records import correction_of, punch_of
-from edgefaced.core.attendance import Correction, WorkingDays
+from edgefaced.core.attendance import Correction
 from edgefaced.core.attendance_book import Book
 from edgefaced.events import AttendanceCorrected, Attended
 from edgefaced.ledger.reading import Wanted, entries
@@ -72,23 +72,3 @@ def _corrections(ledger: Ledger, person_id: str | None) -> Iterator[Correction]:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
-
-
-def period_of_day(day: date) -> Period:
-    return Period(day, day)
-
-
-def period_of_week(day: date) -> Period:
-    """The week of a day, from Monday on."""
-    monday = day - timedelta(days=day.weekday())
-    return Period(monday, monday + timedelta(days=6))
-
-
-def period_of_month(day: date) -> Period:
-    first = day.replace(day=1)
-    return Period(first, (first + timedelta(days=32)).replace(day=1) - timedelta(days=1))
-
-
-def today(days: WorkingDays, now: datetime) -> date:
-    """The working day of a moment."""
-    return days.day_of(now)

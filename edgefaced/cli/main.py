@@ -34,6 +34,7 @@ COMMANDS = {
     "run": "edgefaced.cli.run:run_command",
     "status": "edgefaced.cli.status:status",
     "watch": "edgefaced.cli.watch:watch",
+    "attendance": "edgefaced.cli.attendance:attendance",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",

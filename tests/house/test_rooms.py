@@ -19,7 +19,9 @@ ALLOWED: dict[str, set[str]] = {
     "events": VALUES | {"clock"},
     "clock": set(),
     "ledger": VALUES | {"events", "core", "gallery"},
-    "attendance": VALUES | {"protocols", "events", "config", "core", "gallery", "ledger"},
+    "attendance": VALUES
+    | {"protocols", "events", "config", "core", "gallery", "ledger", "spreadsheet"},
+    "spreadsheet": set(),
     "config": VALUES | {"core"},
     "core": VALUES,
     "camera": VALUES | {"protocols", "config", "pictures"},
@@ -34,7 +36,8 @@ ALLOWED: dict[str, set[str]] = {
     "sensors": VALUES,
     "gpio": VALUES,
     "sinks": VALUES | {"protocols", "events", "gallery", "config"},
-    "pipeline": VALUES | {"protocols", "events", "core", "sensors", "gpio"},
+    "pipeline": VALUES
+    | {"protocols", "events", "clock", "core", "sensors", "gpio", "ledger"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""
