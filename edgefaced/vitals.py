@@ -10,18 +10,43 @@ from edgefaced.core.thermal import Pace
 from edgefaced.pipeline.figures import Timing
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.meter import Meter, Rates
+from edgefaced.pipeline.recorder import Recorder
 from edgefaced.pipeline.thermostat import Thermostat
-from edgefaced.protocols import CameraDescription
+from edgefaced.protocols import CameraDescription, Delivery
 from edgefaced.sensors.npu import NpuReading
 
 
 @dataclass(frozen=True, slots=True)
 class SinkVitals:
-    """Events lost because the sink was too slow, tries it refused, and events that wait."""
+    """Events that the sink will never get, tries it refused, and events that wait.
+
+    `fault` is what it said last, None while it takes events; a `lasting` one gets what waits.
+    """
 
     dropped: int
     failures: int
     waiting: int
+    lasting: bool
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerVitals:
+    """Where the ledger is, and what it took of this line's events.
+
+    `unrecorded` were delivered before the ledger could take them, `lost` will never be recorded;
+    `waiting` are in memory. `fault` is why it takes nothing, `silent_seconds` how long ago its
+    stage last moved: a disk that hangs says nothing.
+    """
+
+    position: int
+    recorded: int
+    unrecorded: int
+    lost: int
+    waiting: int
+    purged: int
+    fault: str | None
+    silent_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +84,7 @@ class Vitals:
     batches_displaced: int
     stages: dict[str, Timing]
     sinks: dict[str, SinkVitals]
+    ledger: LedgerVitals | None
     pace: Pace
     bands: tuple[str, ...]
     celsius: float | None
@@ -82,9 +108,8 @@ def vitals_of(
 ) -> Vitals:
     """Reads a running line from any thread; `started_ns` is when the process began, monotonic."""
     figures, now_ns = line.figures, time.monotonic_ns()
-    # A sink is counted from the moment its thread has opened it; its outbox is there before.
-    failures = {name: deliverer.failures for name, deliverer in dict(line.deliverers).items()}
-    waiting = line.postbox.waiting
+    recorder, beats = line.deliveries.recorder, line.crew.heartbeats
+    watches = figures.stages | ({} if recorder is None else {"record": recorder.commits})
     return Vitals(
         pack=settings.models.pack,
         uptime_seconds=(now_ns - started_ns) / 1e9,
@@ -101,11 +126,18 @@ def vitals_of(
         templates=figures.templates,
         bytes_copied=figures.bytes_copied,
         batches_displaced=figures.batches_displaced,
-        stages={stage: watch.snapshot() for stage, watch in figures.stages.items()},
+        stages={stage: watch.snapshot() for stage, watch in watches.items()},
         sinks={
-            name: SinkVitals(dropped, failures.get(name, 0), waiting[name])
-            for name, dropped in line.postbox.dropped.items()
+            name: SinkVitals(
+                dropped=counts.lost,
+                failures=counts.failures,
+                waiting=counts.waiting,
+                lasting=counts.delivery is Delivery.LASTING,
+                fault=counts.fault or None,
+            )
+            for name, counts in line.deliveries.counts().items()
         },
+        ledger=None if recorder is None else _ledger(recorder, now_ns - beats["record"].last_ns),
         pace=line.pace.current,
         bands=tuple(band.name for band in settings.thermal.ladder()),
         celsius=thermostat.celsius,
@@ -113,9 +145,22 @@ def vitals_of(
         motion=None if line.motion is None else MotionVitals(line.motion.up, line.motion.motions),
         npu=npu,
         oldest_beat_seconds=max(
-            ((now_ns - heart.last_ns) / 1e9 for heart in line.crew.heartbeats.values()), default=0.0
+            ((now_ns - heart.last_ns) / 1e9 for heart in beats.values()), default=0.0
         ),
         rates=meter.rates,
         cpu_seconds=dict(meter.cpu_seconds),
         seconds=dict(meter.seconds),
+    )
+
+
+def _ledger(recorder: Recorder, silent_ns: int) -> LedgerVitals:
+    return LedgerVitals(
+        position=recorder.position,
+        recorded=recorder.recorded,
+        unrecorded=recorder.unrecorded,
+        lost=recorder.lost,
+        waiting=recorder.waiting,
+        purged=recorder.purged,
+        fault=recorder.fault or None,
+        silent_seconds=silent_ns / 1e9,
     )

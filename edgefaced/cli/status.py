@@ -12,6 +12,9 @@ from rich.table import Table
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, plain, print_json, stdout
 
+SILENT_SECONDS = 5.0
+"""A commit takes milliseconds."""
+
 
 @click.command()
 @json_option
@@ -80,8 +83,24 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, sink in body["sinks"].items():
         yield (
             f"sink {name}",
-            f"{sink['waiting']} waiting, {sink['dropped']} lost, {sink['failures']} refused",
+            f"{sink['waiting']} waiting, {sink['dropped']} lost, {sink['failures']} refused"
+            + (f": {sink['fault']}" if sink["fault"] else ""),
         )
+    if body["ledger"] is not None:
+        yield "ledger", _ledger(body["ledger"])
+
+
+def _ledger(ledger: dict[str, Any]) -> str:
+    said = f"at record {ledger['position']}, {ledger['recorded']} events recorded"
+    if ledger["unrecorded"]:
+        said += f", {ledger['unrecorded']} delivered before that"
+    if ledger["waiting"] or ledger["lost"]:
+        said += f", {ledger['waiting']} waiting in memory, {ledger['lost']} lost"
+    if ledger["fault"]:
+        said += f"; NOTHING IS RECORDED: {ledger['fault']}"
+    if ledger["silent_seconds"] > SILENT_SECONDS:
+        said += f"; NO ANSWER FROM THE DISK for {ledger['silent_seconds']:.0f} s"
+    return said
 
 
 def _motion(motion: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from edgefaced.control.contract import Document
 from edgefaced.pipeline.figures import Timing
 from edgefaced.protocols import CameraDescription
 from edgefaced.sensors.npu import NpuReading
-from edgefaced.vitals import MotionVitals, Vitals
+from edgefaced.vitals import LedgerVitals, MotionVitals, Vitals
 
 
 def status(vitals: Vitals) -> Document:
@@ -56,11 +56,27 @@ def status(vitals: Vitals) -> Document:
                 "dropped": sink.dropped,
                 "failures": sink.failures,
                 "waiting": sink.waiting,
+                "lasting": sink.lasting,
+                "fault": sink.fault,
             }
             for name, sink in vitals.sinks.items()
         },
+        "ledger": None if vitals.ledger is None else _ledger(vitals.ledger),
         "gallery_templates": vitals.templates,
         "oldest_beat_seconds": round(vitals.oldest_beat_seconds, 3),
+    }
+
+
+def _ledger(ledger: LedgerVitals) -> Document:
+    return {
+        "position": ledger.position,
+        "recorded": ledger.recorded,
+        "unrecorded": ledger.unrecorded,
+        "lost": ledger.lost,
+        "waiting": ledger.waiting,
+        "purged": ledger.purged,
+        "fault": ledger.fault,
+        "silent_seconds": round(ledger.silent_seconds, 3),
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from edgefaced import __version__
 from edgefaced.pipeline.figures import BUCKETS_SECONDS, Timing
 from edgefaced.sensors.npu import NpuReading
-from edgefaced.vitals import Vitals
+from edgefaced.vitals import LedgerVitals, Vitals
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -89,8 +89,27 @@ def _npu(npu: NpuReading | None) -> Iterator[Metric]:
 def _deliveries(vitals: Vitals) -> Iterator[Metric]:
     dropped = {name: sink.dropped for name, sink in vitals.sinks.items()}
     failures = {name: sink.failures for name, sink in vitals.sinks.items()}
-    yield _counter("events_dropped", "Events lost by a slow sink.", "sink", dropped)
+    waiting = {name: float(sink.waiting) for name, sink in vitals.sinks.items()}
+    yield _counter("events_dropped", "Events that a sink will never get.", "sink", dropped)
+    yield _gauge("sink_waiting", "Events that a sink has not taken yet.", waiting, "sink")
     yield _counter("sink_failures", "Deliveries that a sink refused.", "sink", failures)
+    if vitals.ledger is not None:
+        yield from _ledger(vitals.ledger)
+
+
+def _ledger(ledger: LedgerVitals) -> Iterator[Metric]:
+    yield _gauge("ledger_up", "1 while events are recorded.", float(ledger.fault is None))
+    yield _gauge("ledger_position", "Place of the last record.", ledger.position)
+    yield _gauge("ledger_waiting", "Events in memory that are to be recorded.", ledger.waiting)
+    yield _gauge(
+        "ledger_silent_seconds", "Time since the recording stage last moved.", ledger.silent_seconds
+    )
+    yield _total("events_recorded", "Events that the ledger has taken.", ledger.recorded)
+    yield _total(
+        "events_unrecorded", "Events delivered before they were recorded.", ledger.unrecorded
+    )
+    yield _total("events_lost", "Events that will never be recorded.", ledger.lost)
+    yield _total("records_purged", "Records left out by retention.", ledger.purged)
 
 
 def _stages(timings: Mapping[str, Timing]) -> Metric:

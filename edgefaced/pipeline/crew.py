@@ -55,11 +55,16 @@ class Crew:
         self.heartbeats: dict[str, Heartbeat] = {}
         self.failures: list[Failure] = []
         self._threads: list[threading.Thread] = []
+        self._vital: set[str] = set()
 
-    def add(self, stage: str, body: Body, finish: Callable[[], None]) -> None:
-        """Adds a stage; nothing runs before `start`."""
+    def add(
+        self, stage: str, body: Body, finish: Callable[[], None], *, vital: bool = True
+    ) -> None:
+        """Adds a stage; nothing runs before `start`. One that is not vital may stand still."""
         heartbeat = Heartbeat()
         self.heartbeats[stage] = heartbeat
+        if vital:
+            self._vital.add(stage)
 
         def run() -> None:
             try:
@@ -79,8 +84,8 @@ class Crew:
             thread.start()
 
     def moved_since(self, monotonic_ns: int) -> bool:
-        """Whether every stage has gone round its loop since then, at least once ever."""
-        hearts = self.heartbeats.values()
+        """Whether every vital stage has gone round its loop since then, at least once ever."""
+        hearts = [heart for stage, heart in self.heartbeats.items() if stage in self._vital]
         return all(heart.beats and heart.last_ns > monotonic_ns for heart in hearts)
 
     def working(self) -> bool:

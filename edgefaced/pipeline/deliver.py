@@ -1,87 +1,273 @@
-"""The delivering stages: each sink in a thread of its own, so that a slow one delays nobody."""
+"""The delivering stages: each sink in a thread of its own, so that a slow one delays nobody.
+
+A sink that is away is no fault of the process: its stage beats on, tries again with growing
+pauses, and says once that there is trouble.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Protocol, TypeVar
 
-from edgefaced.errors import EdgefacedError
-from edgefaced.events import Event, Happening
+from edgefaced.errors import EdgefacedError, EventRefused, LedgerError
+from edgefaced.events import Event, Happening, Trouble
+from edgefaced.ledger.records import Cursor, Record
+from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.handoff import Closed, Outbox
-from edgefaced.protocols import EventSink
+from edgefaced.pipeline.postbox import Announcement
+from edgefaced.pipeline.recorder import Bell
+from edgefaced.protocols import Clerk, EventSink
 
 TAKE_SECONDS = 0.5
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
-CAPACITY = 1000
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+BATCH = 64
+
+FAREWELL_SECONDS = 3.0
+"""How long a stopping process goes on with what waits; the rest is for the next start."""
+
+Opened = TypeVar("Opened")
 
 
-class Postbox:
-    """Where stages drop what happened; every sink gets every event, in order."""
+class Attempts:
+    """What a sink refuses: counted, announced once in a row, and pauses that grow."""
 
-    def __init__(self, camera: str) -> None:
-        self._camera = camera
-        self._outboxes: dict[str, Outbox[Event]] = {}
-
-    def open_for(self, sink: str, capacity: int = CAPACITY) -> Outbox[Event]:
-        """The outbox of one sink; before anything is announced."""
-        self._outboxes[sink] = Outbox(capacity)
-        return self._outboxes[sink]
-
-    def announce(self, happening: Happening) -> None:
-        """Never blocks and never fails; a full outbox loses its oldest event and counts it."""
-        event = Event(happening, self._camera)
-        for outbox in self._outboxes.values():
-            outbox.put(event)
-
-    def close(self) -> None:
-        """What was announced is still delivered, then the delivering stages end."""
-        for outbox in self._outboxes.values():
-            outbox.close()
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        """Events lost by each sink."""
-        return {sink: outbox.dropped for sink, outbox in self._outboxes.items()}
-
-    @property
-    def waiting(self) -> dict[str, int]:
-        """Events that each sink has not taken yet."""
-        return {sink: len(outbox) for sink, outbox in self._outboxes.items()}
-
-
-class Deliverer:
-    """Body of one delivering stage: tries an event again until it is taken, or all stops."""
-
-    def __init__(self, sink: EventSink, outbox: Outbox[Event], stop: threading.Event) -> None:
+    def __init__(
+        self,
+        sink: str,
+        announce: Callable[[Happening], None],
+        stop: threading.Event,
+        ended: Callable[[float], bool],
+    ) -> None:
+        """`ended` waits for so many seconds and says whether nothing more will come."""
         self._sink = sink
-        self._outbox = outbox
+        self._announce = announce
         self._stop = stop
+        self._ended = ended
+        self._pause = FIRST_PAUSE
         self.failures = 0
+        self.fault = ""
+        """What it said last; empty while it takes events."""
 
-    def run(self, heartbeat: Heartbeat) -> None:
-        """Until the outbox is closed and empty."""
-        try:
-            while True:
-                heartbeat.beat()
-                try:
-                    event = self._outbox.take(TAKE_SECONDS)
-                except Closed:
-                    return
-                if event is not None:
-                    self._deliver(event, heartbeat)
-        finally:
-            self._sink.close()
+    def failed(self, error: OSError | EdgefacedError) -> None:
+        self.failures += 1
+        detail = (error.message if isinstance(error, EdgefacedError) else str(error)) or repr(error)
+        if not self.fault:
+            self._announce(Trouble(self._sink, detail))
+        self.fault = detail
 
-    def _deliver(self, event: Event, heartbeat: Heartbeat) -> None:
-        pause = FIRST_PAUSE
+    def well(self) -> None:
+        self.fault, self._pause = "", FIRST_PAUSE
+
+    def rest(self, heartbeat: Heartbeat) -> bool:
+        """A pause in which the stage beats; False where there will be no other try.
+
+        The end of a replay that comes in the middle brings the last try at once.
+        """
+        if self._stop.is_set() or self._ended(0):
+            return False
+        end = time.monotonic() + self._pause
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        while (left := end - time.monotonic()) > 0 and not self._ended(min(left, TAKE_SECONDS)):
+            heartbeat.beat()
+            if self._stop.is_set():
+                return False
+        return True
+
+    def opened(self, open_it: Callable[[], Opened], heartbeat: Heartbeat) -> Opened | None:
+        """Tries until it opens; None where the line ends before."""
         while True:
             heartbeat.beat()
             try:
-                self._sink.emit(event)
-            except (OSError, EdgefacedError):
-                self.failures += 1
-                if self._stop.wait(pause):
+                return open_it()
+            except (OSError, EdgefacedError) as error:
+                self.failed(error)
+            if not self.rest(heartbeat):
+                return None
+
+
+class Momentary:
+    """Body of a stage: every event once, as soon as it is recorded or could not be."""
+
+    def __init__(
+        self,
+        open_sink: Callable[[], EventSink],
+        outbox: Outbox[Announcement],
+        attempts: Attempts,
+    ) -> None:
+        self._open_sink = open_sink
+        self._outbox = outbox
+        self.attempts = attempts
+
+    def run(self, heartbeat: Heartbeat) -> None:
+        """Until the outbox is closed and empty."""
+        sink = self.attempts.opened(self._open_sink, heartbeat)
+        if sink is None:
+            return
+        with closing(sink):
+            while True:
+                heartbeat.beat()
+                try:
+                    announcement = self._outbox.take(TAKE_SECONDS)
+                except Closed:
                     return
-                pause = min(pause * 2, LONGEST_PAUSE)
-            else:
+                if announcement is not None:
+                    self._deliver(sink, announcement.outcome())
+
+    def _deliver(self, sink: EventSink, event: Event) -> None:
+        try:
+            sink.emit(event)
+        except (OSError, EdgefacedError) as error:
+            self.attempts.failed(error)
+        else:
+            self.attempts.well()
+
+
+class Desk(Protocol):
+    """What is done with each record."""
+
+    def serve(self, ledger: Ledger, record: Record) -> None:
+        """Does it, then moves the cursor. Raises OSError or EdgefacedError to be asked again."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SinkDesk:
+    """Gives a record to a sink, then moves the cursor: at least once."""
+
+    def __init__(self, name: str, sink: EventSink) -> None:
+        self._name = name
+        self._sink = sink
+
+    def serve(self, ledger: Ledger, record: Record) -> None:
+        self._sink.emit(record.event)
+        ledger.advance(self._name, record.position)
+
+    def close(self) -> None:
+        self._sink.close()
+
+
+class ClerkDesk:
+    """Records a clerk's answer and moves its cursor in one transaction: exactly once."""
+
+    def __init__(
+        self,
+        name: str,
+        clerk: Clerk,
+        recorded: Callable[[tuple[Record, ...]], None],
+    ) -> None:
+        """`recorded` is told of every answer."""
+        self._name = name
+        self._clerk = clerk
+        self._recorded = recorded
+
+    def serve(self, ledger: Ledger, record: Record) -> None:
+        answers = self._clerk.answer(record.event)
+        if answers:
+            self._recorded(ledger.append_and_advance(answers, self._name, record.position))
+        else:
+            ledger.advance(self._name, record.position)
+
+    def close(self) -> None:
+        self._clerk.close()
+
+
+class Lasting:
+    """Body of a stage: every record in order, from the sink's own cursor on, until it is taken."""
+
+    def __init__(
+        self,
+        name: str,
+        open_desk: Callable[[], Desk],
+        open_ledger: Callable[[], Ledger],
+        bell: Bell,
+        attempts: Attempts,
+        stop: threading.Event,
+    ) -> None:
+        self._name = name
+        self._open_desk = open_desk
+        self._open_ledger = open_ledger
+        self._bell = bell
+        self._stop = stop
+        self._stopped_at: float | None = None
+        self.attempts = attempts
+        self.cursor = Cursor(0, 0)
+        self.refused = 0
+        """Events that the sink will never take; each was passed over."""
+
+    def run(self, heartbeat: Heartbeat) -> None:
+        """Until the line has ended and all is delivered, or until a refusal after its end."""
+        try:
+            while not self._bell.wait_beyond(-1, TAKE_SECONDS):
+                heartbeat.beat()
+        except Closed:  # the ledger was never open
+            return
+        desk = self.attempts.opened(self._open_desk, heartbeat)
+        if desk is None:
+            return
+        with closing(desk):
+            while True:
+                try:
+                    with self._open_ledger() as ledger:
+                        self._deliver(desk, ledger, heartbeat)
+                        return
+                except LedgerError as error:
+                    self.attempts.failed(error)
+                if not self.attempts.rest(heartbeat):
+                    return
+
+    def _deliver(self, desk: Desk, ledger: Ledger, heartbeat: Heartbeat) -> None:
+        """Raises LedgerError where the ledger must be opened again."""
+        while not self._must_go():
+            heartbeat.beat()
+            head = ledger.head().position
+            self._take_over(ledger.cursors().get(self._name, Cursor(0, 0)))
+            records = ledger.after(self.cursor.position, BATCH)
+            for record in records:
+                heartbeat.beat()
+                if self._must_go() or not self._serve(desk, ledger, record, heartbeat):
+                    return
+            if records:
+                continue
+            if self.cursor.position < head:  # what is left was redacted
+                ledger.advance(self._name, head)
+                continue
+            try:
+                self._bell.wait_beyond(self.cursor.position, TAKE_SECONDS)
+            except Closed:
                 return
+
+    def _serve(self, desk: Desk, ledger: Ledger, record: Record, heartbeat: Heartbeat) -> bool:
+        """Until the record is taken; False where the line ends before."""
+        while True:
+            try:
+                desk.serve(ledger, record)
+            except LedgerError:
+                raise
+            except EventRefused as error:
+                self.attempts.failed(error)
+                self.refused += 1
+                ledger.advance(self._name, record.position)
+                return True
+            except (OSError, EdgefacedError) as error:
+                self.attempts.failed(error)
+            else:
+                self.attempts.well()
+                self._take_over(Cursor(record.position, self.cursor.lost))
+                return True
+            if not self.attempts.rest(heartbeat):
+                return False
+
+    def _take_over(self, stored: Cursor) -> None:
+        """A cursor never goes back, also where another process has forgotten it."""
+        self.cursor = Cursor(max(stored.position, self.cursor.position), stored.lost)
+
+    def _must_go(self) -> bool:
+        if not self._stop.is_set():
+            return False
+        self._stopped_at = self._stopped_at or time.monotonic()
+        return time.monotonic() - self._stopped_at > FAREWELL_SECONDS

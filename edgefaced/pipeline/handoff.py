@@ -116,6 +116,10 @@ class Outbox(Generic[Item]):
             self._closed = True
             self._changed.notify_all()
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def __len__(self) -> int:
         with self._changed:
             return len(self._items)

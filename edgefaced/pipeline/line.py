@@ -16,8 +16,8 @@ from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
 from edgefaced.gpio.lines import InputLine
 from edgefaced.pipeline.capture import Capturer
-from edgefaced.pipeline.crew import Crew, Heartbeat, Straggler
-from edgefaced.pipeline.deliver import Deliverer, Postbox
+from edgefaced.pipeline.crew import Crew, Straggler
+from edgefaced.pipeline.deliveries import Deliveries
 from edgefaced.pipeline.faces import FaceBatch
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.freshness import Freshness
@@ -27,9 +27,10 @@ from edgefaced.pipeline.judge import Judge, Knowledge
 from edgefaced.pipeline.motion import MotionWatch
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
+from edgefaced.pipeline.recorder import Recording
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import Camera, FrameLease, SinkPlan, SinkPlans
+from edgefaced.protocols import Camera, FrameLease, SinkPlans
 from edgefaced.types import ColourOrder
 
 
@@ -52,6 +53,8 @@ class Parts:
     """A replay may repeat pictures; with `lossless` no frame of it is passed over."""
     lossless: bool = False
     tap: FaceTap = field(default_factory=FaceTap)
+    recording: Recording | None = None
+    """Where events are recorded; without it they are only shown to momentary sinks."""
 
 
 class Line:
@@ -63,7 +66,9 @@ class Line:
         self.pace = PaceBoard()
         self.tap = parts.tap
         self.crew = Crew()
-        self.postbox = Postbox(parts.camera_name)
+        # Consumers first, so that the first frame meets networks that are loaded or loading.
+        self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
+        self.postbox = self.deliveries.postbox
         leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
         batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
         interest, tap, stop = Interest(), self.tap, self.crew.stop
@@ -117,13 +122,8 @@ class Line:
             judge.finish()
             if motion is not None:
                 motion.end()
-            self.postbox.close()
+            self.deliveries.close()
 
-        # Consumers first, so that the first frame meets networks that are loaded or loading.
-        self.deliverers: dict[str, Deliverer] = {}
-        for name, plan in parts.sinks.items():
-            if isinstance(plan, SinkPlan):
-                self._add_sink(name, plan)
         self.crew.add("recognise", judge.run, judge_ends)
         self.crew.add("detect", perceiver.run, perceiver.finish)
         self.crew.add("capture", self.capturer.run, self.capturer.finish)
@@ -137,13 +137,3 @@ class Line:
     def stop(self, deadline_seconds: float) -> list[Straggler]:
         """Ends every stage: leases returned, events delivered; who hangs is named."""
         return self.crew.join(deadline_seconds)
-
-    def _add_sink(self, name: str, plan: SinkPlan) -> None:
-        outbox = self.postbox.open_for(name)
-
-        def run(heartbeat: Heartbeat) -> None:
-            deliverer = Deliverer(plan.open(), outbox, self.crew.stop)
-            self.deliverers[name] = deliverer
-            deliverer.run(heartbeat)
-
-        self.crew.add(f"deliver {name}", run, outbox.close)

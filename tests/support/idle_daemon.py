@@ -13,7 +13,7 @@ from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import Camera
+from edgefaced.protocols import Camera, Delivery, EventSink, SinkPlan
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.sensors.thermal import ScriptedSensor
 from edgefaced.types import ColourOrder, Outcome
@@ -36,6 +36,10 @@ def no_line() -> InputLine:
     raise AssertionError("nothing is started here")
 
 
+def no_sink() -> EventSink:
+    raise AssertionError("nothing is started here")
+
+
 class IdleDaemon:
     """A line that is never started, with figures as if it had run."""
 
@@ -53,13 +57,13 @@ class IdleDaemon:
                 open_camera=never,
                 open_watcher=no_watcher,
                 open_knowledge=no_knowledge,
-                sinks={},
+                sinks={"mqtt": SinkPlan(no_sink, Delivery.MOMENTARY)},
                 colour_order=ColourOrder.RGB,
                 limits=Settings().quality.limits(),
                 open_motion=no_line if motion else None,
             )
         )
-        self.line.postbox.open_for("mqtt", capacity=1)
+        self.line.postbox.open_for("mqtt", capacity=1)  # a smaller box than the plan's
         self.thermostat = Thermostat(
             ScriptedSensor((reading,)), ThermalGovernor(), latency_budget_ms=1e6
         )

@@ -72,6 +72,19 @@ class Sink(Shape):
     dropped: int
     failures: int
     waiting: int
+    lasting: bool
+    fault: str | None
+
+
+class LedgerState(Shape):
+    position: int
+    recorded: int
+    unrecorded: int
+    lost: int
+    waiting: int
+    purged: int
+    fault: str | None
+    silent_seconds: float
 
 
 class Status(Shape):
@@ -97,6 +110,7 @@ class Status(Shape):
     npu: Npu | None
     cpu: Cpu
     sinks: dict[str, Sink]
+    ledger: LedgerState | None
     gallery_templates: int
     oldest_beat_seconds: float
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from edgefaced.core.policy import DecisionPolicy, PolicyLimits
 from edgefaced.core.quality import QualityLimits
 from edgefaced.errors import EmbeddingError, GalleryBusy, StorageError
 from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
+from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
+from edgefaced.pipeline.recorder import Recording
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.types import (
@@ -121,11 +124,15 @@ class Collector:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.refusals = 0
+        self.refused = threading.Event()
+        """Set with the last refusal."""
         self.closed = False
 
     def emit(self, event: Event) -> None:
         if self.refusals:
             self.refusals -= 1
+            if not self.refusals:
+                self.refused.set()
             raise StorageError("full on purpose")
         self.events.append(event)
 
@@ -136,7 +143,11 @@ class Collector:
 class Stand:
     """A line on fakes."""
 
-    def __init__(self, steps: Iterable[Step], *, lossless: bool = True) -> None:
+    def __init__(
+        self, steps: Iterable[Step], *, lossless: bool = True, recording: Recording | None = None
+    ) -> None:
+        """With `recording` the sink is a lasting one."""
+        delivery = Delivery.MOMENTARY if recording is None else Delivery.LASTING
         self.ledger: list[str] = []
         self.embedder, self.index, self.sink = ColourEmbedder(), ColourIndex(), Collector()
         self.line = Line(
@@ -145,12 +156,13 @@ class Stand:
                 open_camera=lambda: ScriptedCamera(iter(steps), self.ledger),
                 open_watcher=self._watcher,
                 open_knowledge=self._knowledge,
-                sinks={"collector": SinkPlan(lambda: self.sink, Delivery.LASTING)},
+                sinks={"collector": SinkPlan(lambda: self.sink, delivery)},
                 colour_order=ColourOrder.BGR,
                 limits=NO_LIMITS,
                 policy=DecisionPolicy(PolicyLimits(recheck_after=60, retry_after=60)),
                 replay=True,
                 lossless=lossless,
+                recording=recording,
             )
         )
 
@@ -253,12 +265,16 @@ def test_a_busy_gallery_is_said_once_and_tried_again() -> None:
     assert [d.decision.outcome for d in stand.decisions()] == [Outcome.KNOWN]
 
 
-def test_a_sink_that_refuses_gets_its_events_later_in_order() -> None:
-    stand = Stand([scene((ANN, 50), sequence=i) for i in range(10)])
+def test_a_sink_that_refuses_gets_its_events_later_in_order(tmp_path: Path) -> None:
+    recording = Recording(lambda: Ledger.open(tmp_path / "events.db", create=True))
+    stand = Stand([scene((ANN, 50), sequence=i) for i in range(10)], recording=recording)
     stand.sink.refusals = 2
+    stand.embedder.hold = stand.sink.refused  # the line ends only after the refusals
     stand.run_to_the_end()
-    assert [type(e.happening) for e in stand.sink.events] == [CameraChanged, DecisionMade]
-    assert stand.line.deliverers["collector"].failures == 2
+    told = [type(e.happening) for e in stand.sink.events]
+    assert [kind for kind in told if kind is not Trouble] == [CameraChanged, DecisionMade]
+    assert told.count(Trouble) == 1, "a row of refusals is said once"
+    assert stand.line.deliveries.counts()["collector"].failures == 2
 
 
 def test_a_slow_recogniser_never_makes_frames_old() -> None:

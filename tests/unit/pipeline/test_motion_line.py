@@ -140,10 +140,8 @@ def test_a_sensor_that_is_not_there_changes_nothing_and_is_said(tmp_path: Path) 
     without = Stand(None, nothing)
     assert stand.looked_at_in_the_end() == without.looked_at_in_the_end() <= 1
     assert stand.onlooker.seen == without.onlooker.seen
-    troubles = [
-        e.happening
-        for e in iter(lambda: stand.events.take(0) if len(stand.events) else None, None)
-        if isinstance(e.happening, Trouble)
-    ]
+    announced = iter(lambda: stand.events.take(0) if len(stand.events) else None, None)
+    happenings = [one.event.happening for one in announced]
+    troubles = [h for h in happenings if isinstance(h, Trouble)]
     assert [t.where for t in troubles] == ["motion sensor"]
     assert "no line 'pir'" in troubles[0].detail

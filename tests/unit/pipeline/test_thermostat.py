@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.errors import SensorError
-from edgefaced.events import Event, PaceChanged
+from edgefaced.events import PaceChanged
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.thermostat import Thermostat
@@ -54,9 +54,9 @@ def test_heat_slows_the_line_and_is_announced() -> None:
     hot.tick(line, 0.0)
     assert line.pace.current.band.name == "warm"
     hot.tick(line, 1.0)
-    event = outbox.take(0)
-    assert isinstance(event, Event)
-    assert event.happening == PaceChanged("warm", "heat", 90.0)
+    announced = outbox.take(0)
+    assert announced is not None
+    assert announced.event.happening == PaceChanged("warm", "heat", 90.0)
     assert outbox.take(0) is None, "a tick without a step is no event"
 
 
@@ -66,9 +66,9 @@ def test_a_sensor_that_fails_is_hot_and_says_why() -> None:
     broken = thermostat(SensorError("zone gone"), 40.0)
     broken.tick(line, 0.0)
     assert "zone gone" in str(broken.fault)
-    event = outbox.take(0)
-    assert event is not None
-    assert event.happening == PaceChanged("warm", "unreadable", None)
+    announced = outbox.take(0)
+    assert announced is not None
+    assert announced.event.happening == PaceChanged("warm", "unreadable", None)
     broken.tick(line, 1.0)
     assert (broken.fault, broken.celsius) == (None, 40.0)
 
