@@ -150,7 +150,7 @@ def test_without_models_or_network_it_is_one_line(
     assert run(["demo", "--output", str(own_places / "out")]) == DownloadError.exit_code
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("edgefaced: ")
-    assert "models import" in last
+    assert "PIP_FIND_LINKS" in last
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_done(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,6 +29,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of four megabytes."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
+    if shutil.which("mount") is None:
+        pytest.skip("no mount here: apt-get install mount")
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
