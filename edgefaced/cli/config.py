@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 
 from edgefaced.cli.context import CliContext, pass_context
-from edgefaced.cli.output import json_option, plain, print_json, stdout
+from edgefaced.cli.output import json_option, plain, print_json, stdout, warn
 from edgefaced.config.settings import Settings
 
 
@@ -45,7 +45,7 @@ def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"settings": shown, "paths": paths})
         return
-    table = Table("key", "value", "default", box=None, pad_edge=False)
+    table = Table(Column("key", no_wrap=True), "value", "default", box=None, pad_edge=False)
     for key, value in shown.items():
         changed = "bold" if value != defaults[key] else ""
         default = "" if value == defaults[key] else toml_value(defaults[key])
@@ -60,16 +60,31 @@ def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
 @json_option
 @pass_context
 def check(context: CliContext, *, as_json: bool) -> None:
-    """Exit 0 where the configuration is in order, 3 with the key, the value and what is allowed."""
+    """Whether the configuration is in order and this machine has what it asks for.
+
+    Exit 0 where the file is in order: what the machine lacks (a camera, prepared models, a thermal
+    zone) is a warning, on stderr. Exit 3 with the key, the value and what is allowed where it is
+    not; 5 where the manifest of its pack is broken.
+    """
+    from edgefaced.checkup import check as check_machine
+
     settings_file = context.settings_file
-    values, defaults = flat(context.settings()), flat(Settings())
-    count = sum(values[k] != defaults[k] for k in values)
+    settings = context.settings()
+    cautions = check_machine(settings, context.places)
+    values, defaults = flat(settings), flat(Settings())
+    count = sum(values[k] != defaults.get(k) for k in values)
     exists = settings_file.exists()
     if as_json:
-        print_json({"file": str(settings_file), "exists": exists, "changed_keys": count})
+        warnings = [{"key": c.key, "message": c.message, "hint": c.hint} for c in cautions]
+        document = {"file": str(settings_file), "exists": exists, "changed_keys": count}
+        print_json({**document, "warnings": warnings})
         return
+    for caution in cautions:
+        hint = f" ({caution.hint})" if caution.hint else ""
+        warn(f"{caution.key}: {caution.message}{hint}")
     state = f"in order, {count} keys differ from the defaults" if exists else "absent: defaults"
-    stdout.print(plain(f"{settings_file}: {state}"))
+    lacks = f"; {len(cautions)} warnings" if cautions else ""
+    stdout.print(plain(f"{settings_file}: {state}{lacks}"))
 
 
 def toml_value(value: object) -> str:

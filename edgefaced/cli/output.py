@@ -48,6 +48,12 @@ def note(line: str) -> None:
     stderr.print(plain(line))
 
 
+def warn(line: str) -> None:
+    """A warning's one line, on stderr; in the journal with the priority of a warning."""
+    priority = "<4>" if goes_to_journal(sys.stderr) else ""
+    stderr.print(Text(f"{priority}warning: ") + plain(line.replace("\n", " ")))
+
+
 def complain(line: str) -> None:
     """An error's one line, on stderr; in the journal with the priority of an error."""
     priority = "<3>" if goes_to_journal(sys.stderr) else ""

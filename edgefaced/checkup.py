@@ -1,0 +1,165 @@
+"""Whether a configuration is in order, and whether this machine has what it asks for.
+
+What is wrong in the file is an error: nothing starts with it. What the machine lacks is a caution:
+it may be plugged in, pulled or mended while the daemon runs, and a door is not kept shut for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from edgefaced.camera.choose import check_camera
+from edgefaced.camera.v4l2.faults import who_holds
+from edgefaced.camera.v4l2.kernel import LinuxKernel
+from edgefaced.camera.v4l2.names import Node, find_node, nodes
+from edgefaced.camera.v4l2.search import first_camera
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings
+from edgefaced.doors.plan import cautions, plans_of
+from edgefaced.errors import (
+    CameraError,
+    ConfigError,
+    DependencyMissing,
+    EdgefacedError,
+    GpioError,
+    ModelMissing,
+    SensorError,
+)
+from edgefaced.gpio.choose import open_chip
+from edgefaced.models.catalogue import find_pack
+from edgefaced.models.manifest import PackManifest
+from edgefaced.models.state import model_state, outdated
+from edgefaced.models.store import ModelStore
+from edgefaced.recognition.threshold import threshold_for
+from edgefaced.sensors.thermal import ZONES, ZoneSensor
+from edgefaced.types import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where this machine shows its devices."""
+
+    dev: Path = Path("/dev")
+    video: Path = Path("/sys/class/video4linux")
+    zones: Path = ZONES
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What the machine lacks for a key of the configuration, and the way out."""
+
+    key: str
+    message: str
+    hint: str = ""
+
+
+def check(settings: Settings, places: Places, machine: Machine | None = None) -> list[Caution]:
+    """Cautions for a configuration that is in order.
+
+    Raises ConfigError where it is not, and ManifestError or StorageError where the manifest of its
+    pack cannot be read.
+    """
+    machine = machine or Machine()
+    _judge_values(settings)
+    store = ModelStore(places.models_dir)
+    manifest = _pack(settings, store)
+    return [
+        *_models(settings, manifest, store),
+        *_camera(settings, machine),
+        *_sensors(settings, machine),
+        *_key(places),
+        *_metrics(settings),
+        *(Caution("doors", words) for words in cautions(settings)),
+    ]
+
+
+def _judge_values(settings: Settings) -> None:
+    """What one key alone does not show."""
+    settings.policy.limits(settings.recognition.minimum_margin)
+    settings.thermal.ladder()
+    plans_of(settings)
+    if settings.camera.kind == "replay":
+        check_camera(settings.camera)
+
+
+def _pack(settings: Settings, store: ModelStore) -> PackManifest:
+    name, size = settings.models.pack, settings.detection.input_size_px
+    try:
+        manifest = find_pack(name, (store.layout.packs,))
+    except ModelMissing as error:
+        raise ConfigError(f"models.pack = {name!r}: no such model pack", error.hint) from error
+    sizes = manifest.of_role(Role.DETECTOR).input.sizes
+    if sizes and size not in sizes:
+        raise ConfigError(
+            f"detection.input_size_px = {size}: the pack {name} is not prepared for it",
+            f"one of {', '.join(map(str, sizes))}",
+        )
+    threshold_for(settings.recognition, manifest.of_role(Role.EMBEDDER), 1)
+    return manifest
+
+
+def _models(settings: Settings, manifest: PackManifest, store: ModelStore) -> Iterator[Caution]:
+    states = [model_state(spec, store) for spec in manifest.model]
+    lacking = [state.spec.id for state in states if state.record is None]
+    if lacking:
+        yield Caution(
+            "models.pack",
+            f"{manifest.name} is not ready on this machine: {', '.join(lacking)}",
+            f"`edgefaced models pull {manifest.name}`",
+        )
+    elif words := outdated(manifest, store):
+        yield Caution("models.pack", words)
+
+
+def _camera(settings: Settings, machine: Machine) -> Iterator[Caution]:
+    section = settings.camera
+    try:
+        if section.kind == "v4l2":
+            if section.device is None:
+                known = nodes(dev=machine.dev, sysfs=machine.video)
+            else:
+                node = find_node(section.device, dev=machine.dev, sysfs=machine.video)
+                known = (Node(node, section.device, 0),)
+            first_camera(LinuxKernel(), known, who_holds)
+        else:
+            check_camera(section)
+    except (CameraError, DependencyMissing) as error:
+        yield _caution("camera.device" if section.device else "camera.kind", error)
+
+
+def _sensors(settings: Settings, machine: Machine) -> Iterator[Caution]:
+    try:
+        ZoneSensor(settings.thermal.zones, zones=machine.zones).read()
+    except SensorError as error:
+        yield _caution("thermal.zones", error)
+    presence = settings.presence
+    if presence.motion_chip is not None:
+        try:
+            open_chip(presence.motion_chip_kind, presence.motion_chip).close()
+        except (GpioError, DependencyMissing) as error:
+            yield _caution("presence.motion_chip", error)
+
+
+def _key(places: Places) -> Iterator[Caution]:
+    if places.gallery_file.exists() and not places.key_file.exists():
+        yield Caution(
+            "gallery",
+            f"the gallery's key {places.key_file} is missing",
+            "nobody is recognised without it",
+        )
+
+
+def _metrics(settings: Settings) -> Iterator[Caution]:
+    if settings.metrics.port is not None and find_spec("prometheus_client") is None:
+        yield Caution(
+            "metrics.port",
+            "metrics need the package prometheus-client",
+            'pip install "edgefaced[metrics]"',
+        )
+
+
+def _caution(key: str, error: EdgefacedError) -> Caution:
+    return Caution(key, error.message, error.hint)
