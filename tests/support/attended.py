@@ -31,9 +31,7 @@ def at(happening: Happening, utc: datetime, name: str, *, synchronised: bool = T
 
 def known(person_id: str, utc: datetime, name: str) -> Event:
     """A decision about somebody who is enrolled."""
-    decision = Decision(
-        Outcome.KNOWN, person_id, 0.7, 0.35, Liveness.NOT_CHECKED, "frames agree"
-    )
+    decision = Decision(Outcome.KNOWN, person_id, 0.7, 0.35, Liveness.NOT_CHECKED, "frames agree")
     return at(DecisionMade(1, decision, 0, 1), utc, name)
 
 
