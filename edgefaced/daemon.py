@@ -7,10 +7,11 @@ watchdog if every stage has moved, and tells systemd how things are; signals wak
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from types import FrameType
 
@@ -30,9 +31,11 @@ from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.state import outdated
 from edgefaced.models.store import ModelStore
+from edgefaced.outlets import recording_of, sinks_of
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
+from edgefaced.pipeline.recorder import Backlog
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.thermostat import Thermostat
 from edgefaced.protocols import Delivery, SinkPlan, SinkPlans
@@ -75,7 +78,7 @@ class Daemon:
         """Raises what reading the settings and `parts` raise."""
         self._read_settings = read_settings
         self._places = places
-        self._hub, self._tap = EventHub(), FaceTap()
+        self._hub, self._tap, self._backlog = EventHub(), FaceTap(), Backlog()
         self._sinks = {**sinks, "control": SinkPlan(lambda: self._hub, Delivery.MOMENTARY)}
         self._sensor = sensor
         self._supervisor = supervisor
@@ -247,7 +250,11 @@ class Daemon:
 
     def _new_line(self, settings: Settings) -> Line:
         check_camera(settings.camera)
-        line = Line(self._parts(settings, self._places, self._sinks, self._tap))
+        stop = threading.Event()
+        sinks = sinks_of(settings, self._places, self._sinks, stop)
+        parts = self._parts(settings, self._places, sinks, self._tap)
+        recording = recording_of(settings, self._places, self._backlog)
+        line = Line(replace(parts, recording=recording, stop=stop))
         store = ModelStore(self._places.models_dir)
         manifest = find_pack(settings.models.pack, (store.layout.packs,))
         if words := outdated(manifest, store):
@@ -290,4 +297,7 @@ def status_line(line: Line) -> str:
     camera = "camera up" if figures.camera_up else "NO CAMERA"
     detect = figures.stages["detect"].snapshot().median
     speed = "" if detect is None else f", a look takes {detect * 1000:.1f} ms"
-    return f"{camera}, pace {pace.band.name}, {figures.tracks} faces in view{speed}"
+    recorder = line.deliveries.recorder
+    fault = "" if recorder is None else recorder.fault
+    ledger = f", NOTHING IS RECORDED: {fault}" if fault else ""
+    return f"{camera}, pace {pace.band.name}, {figures.tracks} faces in view{speed}{ledger}"

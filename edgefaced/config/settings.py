@@ -16,6 +16,7 @@ from edgefaced.config.doors import (
     ScheduleSection,
     Text,
 )
+from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.presence import PresenceSection
 from edgefaced.config.section import Section
 from edgefaced.config.sections import (
@@ -50,6 +51,7 @@ class Settings(Section):
     thermal: ThermalSection = ThermalSection()
     metrics: MetricsSection = MetricsSection()
     control: ControlSection = ControlSection()
+    ledger: LedgerSection = LedgerSection()
     attendance: AttendanceSection = AttendanceSection()
     mqtt: MqttSection = MqttSection()
     webhook: WebhookSection = WebhookSection()

@@ -50,8 +50,8 @@ class Crew:
     order where a replay is over, at once after a failure.
     """
 
-    def __init__(self) -> None:
-        self.stop = threading.Event()
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self.stop = stop or threading.Event()
         self.heartbeats: dict[str, Heartbeat] = {}
         self.failures: list[Failure] = []
         self._threads: list[threading.Thread] = []

@@ -7,6 +7,7 @@ capture --LatestSlot[FrameLease]--> detect --LatestSlot[FaceBatch]--> recognise 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
 from edgefaced.gpio.lines import InputLine
-from edgefaced.pipeline.capture import Capturer
+from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer
 from edgefaced.pipeline.crew import Crew, Straggler
 from edgefaced.pipeline.deliveries import Deliveries
 from edgefaced.pipeline.faces import FaceBatch
@@ -32,6 +33,9 @@ from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Camera, FrameLease, SinkPlans
 from edgefaced.types import ColourOrder
+
+LAST_SHARE = 0.3
+"""Of a stop's deadline, for delivering what a hanging stage keeps from its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,11 @@ class Parts:
     replay: bool = False
     """A replay may repeat pictures; with `lossless` no frame of it is passed over."""
     lossless: bool = False
+    camera_pauses: tuple[float, float] = PAUSES_SECONDS
+    """The first and the longest one before a camera is opened again."""
     tap: FaceTap = field(default_factory=FaceTap)
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Ends every waiting; the line sets it when it stops."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -65,7 +73,7 @@ class Line:
         self.figures = Figures()
         self.pace = PaceBoard()
         self.tap = parts.tap
-        self.crew = Crew()
+        self.crew = Crew(parts.stop)
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
         self.postbox = self.deliveries.postbox
@@ -104,6 +112,7 @@ class Line:
             figures=self.figures,
             stop=stop,
             watch_sight=not parts.replay,
+            pauses=parts.camera_pauses,
         )
         judge = Judge(
             batches,
@@ -136,4 +145,9 @@ class Line:
 
     def stop(self, deadline_seconds: float) -> list[Straggler]:
         """Ends every stage: leases returned, events delivered; who hangs is named."""
-        return self.crew.join(deadline_seconds)
+        hanging = self.crew.join(deadline_seconds * (1 - LAST_SHARE))
+        if hanging:
+            # Who hangs closes nothing behind it: what has happened is delivered all the same.
+            self.deliveries.close()
+            hanging = self.crew.join(deadline_seconds * LAST_SHARE)
+        return hanging

@@ -1,0 +1,58 @@
+"""Where a line's events go, by the settings: into the ledger, and to which sinks and clerks."""
+
+from __future__ import annotations
+
+import threading
+
+from edgefaced.config.ledger import LedgerSection
+from edgefaced.config.places import Places
+from edgefaced.config.settings import Settings
+from edgefaced.ledger.retention import Keep, Retention
+from edgefaced.ledger.store import Ledger
+from edgefaced.pipeline.recorder import Backlog, Recording
+from edgefaced.protocols import SinkPlans
+from edgefaced.sinks.choose import chosen_sinks
+
+BUSY_SECONDS = 1.5
+"""How long those who record and deliver wait for another process's transaction; a door waits two
+seconds for the ledger.
+"""
+
+ATTENDANCE_KINDS = ("attendance", "correction")
+
+
+def recording_of(settings: Settings, places: Places, backlog: Backlog) -> Recording:
+    """Where events are recorded; `backlog` holds what the ledger cannot take."""
+    path = places.events_file
+    return Recording(
+        lambda: Ledger.open(path, create=True, busy_seconds=BUSY_SECONDS),
+        retention_of(settings.ledger),
+        backlog,
+    )
+
+
+def sinks_of(
+    settings: Settings, places: Places, always: SinkPlans, stop: threading.Event
+) -> SinkPlans:
+    """Everything that is configured, and what is `always` there.
+
+    `stop` ends every waiting of a sink. Raises ConfigError and DependencyMissing.
+    """
+    return {**always, **chosen_sinks(settings, places, stop)}
+
+
+def retention_of(section: LedgerSection) -> Retention:
+    """What is kept for how long."""
+    attendance = _keep(section.attendance_days, section.attendance_records)
+    special: dict[str, Keep] = {
+        kind: _keep(keep.days, keep.records) for kind, keep in section.kinds.items()
+    }
+    return Retention(
+        _keep(section.keep_days, section.keep_records),
+        {**dict.fromkeys(ATTENDANCE_KINDS, attendance), **special},
+        section.maximum_megabytes * 1_000_000,
+    )
+
+
+def _keep(days: float, records: int) -> Keep:
+    return Keep(days or None, records or None)
