@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -13,11 +14,16 @@ from edgefaced.config.settings import Settings
 
 
 def flat(settings: Settings) -> dict[str, Any]:
-    """`section.key` to value, in the order of the file."""
-    table = settings.model_dump(mode="json")
-    return {
-        f"{section}.{key}": value for section, keys in table.items() for key, value in keys.items()
-    }
+    """`section.key` (`doors.front.key`) to value, in the order of the file."""
+    return dict(_flat("", settings.model_dump(mode="json")))
+
+
+def _flat(above: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(f"{above}{key}.", value)
+        else:
+            yield f"{above}{key}", value
 
 
 @click.group()
@@ -33,7 +39,7 @@ def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
     """Every key, the value in force, its default, and where this process keeps things."""
     settings = context.settings()
     values, defaults = flat(settings), flat(Settings())
-    shown = {k: v for k, v in values.items() if not changes or v != defaults[k]}
+    shown = {k: v for k, v in values.items() if not changes or v != defaults.get(k)}
     paths = {
         "config_file": str(context.settings_file),
         "state_dir": str(context.places.state_dir),
@@ -47,8 +53,9 @@ def show(context: CliContext, *, changes: bool, as_json: bool) -> None:
         return
     table = Table(Column("key", no_wrap=True), "value", "default", box=None, pad_edge=False)
     for key, value in shown.items():
-        changed = "bold" if value != defaults[key] else ""
-        default = "" if value == defaults[key] else toml_value(defaults[key])
+        usual = defaults.get(key)
+        changed = "bold" if value != usual else ""
+        default = "" if value == usual else toml_value(usual)
         table.add_row(plain(key), plain(toml_value(value)), plain(default), style=changed)
     if shown:
         stdout.print(table)

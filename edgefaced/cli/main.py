@@ -34,6 +34,8 @@ COMMANDS = {
     "run": "edgefaced.cli.run:run_command",
     "status": "edgefaced.cli.status:status",
     "watch": "edgefaced.cli.watch:watch",
+    "access": "edgefaced.cli.access:access",
+    "doors": "edgefaced.cli.doors:doors",
     "attendance": "edgefaced.cli.attendance:attendance",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",

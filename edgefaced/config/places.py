@@ -51,6 +51,21 @@ class Places:
         return self.state_dir / "events.db"
 
     @property
+    def doors_file(self) -> Path:
+        """Which doors are locked down, and which camera is the right one."""
+        return self.state_dir / "doors.json"
+
+    @property
+    def door_lines_file(self) -> Path:
+        """Which lines the doors last hung on."""
+        return self.state_dir / "door-lines.json"
+
+    @property
+    def unlocked_file(self) -> Path:
+        """Where a guard notes which doors are unlocked; it may be lost with the power."""
+        return (*self.runtime_dirs, self.state_dir)[0] / "unlocked.json"
+
+    @property
     def key_file(self) -> Path:
         """The credential `edgefaced-gallery-key` where the unit has one, else a file of our own."""
         if self.named_key is not None:

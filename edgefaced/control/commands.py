@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from itertools import chain
 
 from edgefaced.control.contract import (
     Document,
+    DoorOrderRequest,
+    DoorsRequest,
     EnrolRequest,
     EventsRequest,
     ReloadRequest,
@@ -21,8 +24,9 @@ from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import Access
 from edgefaced.control.server import Answers
 from edgefaced.control.status import status
+from edgefaced.doors.house import House
 from edgefaced.enrolment.report import EnrolmentReport, report_body
-from edgefaced.errors import ControlBusy, Forbidden
+from edgefaced.errors import ControlBusy, Forbidden, Refused
 from edgefaced.events import Event
 from edgefaced.pipeline.handoff import Closed
 from edgefaced.sinks.names import GalleryNames
@@ -44,13 +48,15 @@ class Commands:
         hub: EventHub,
         open_names: Callable[[], GalleryNames],
         sitting: Callable[[EnrolRequest], Sitting],
+        house: Callable[[], House | None] = lambda: None,
     ) -> None:
-        """`open_names` gives whoever may know names a look-up of its own."""
+        """`open_names` gives whoever may know names a look-up of its own; `house` the doors."""
         self._vitals = vitals
         self._reload = reload
         self._hub = hub
         self._open_names = open_names
         self._sitting = sitting
+        self._house = house
         self._chair = threading.Lock()
 
     def answer(self, request: Request, access: Access) -> Answers:
@@ -67,6 +73,14 @@ class Commands:
             case EnrolRequest():
                 _require_full(access, request.command)
                 yield from self._enrol(request)
+            case DoorsRequest():
+                house = self._house()
+                doors = () if house is None else house.statuses()
+                yield answer({"doors": [asdict(door) for door in doors]})
+            case DoorOrderRequest():
+                _require_full(access, request.command)
+                obey(request, self._house())
+                yield answer({})
 
     def _enrol(self, request: EnrolRequest) -> Answers:
         if not self._chair.acquire(blocking=False):
@@ -96,6 +110,24 @@ class Commands:
                     lost, told = events.dropped - told, events.dropped
                     yield {"type": "lost", "events": lost}
                 yield None if event is None else _document(event, names if named else None)
+
+
+def obey(request: DoorOrderRequest, house: House | None) -> None:
+    """Does to doors what an operator wants. Raises Refused or StorageError."""
+    if house is None:
+        raise Refused("the daemon has no doors", "`[doors.NAME]` in the configuration makes one")
+    by = "by an operator"
+    match request.order:
+        case "lockdown":
+            house.lockdown(request.doors, by)
+        case "normal":
+            house.normal(request.doors, by)
+        case "hold-open":
+            house.hold_open(request.doors, request.seconds, by)
+        case "open":
+            house.open(request.doors, by)
+        case "trust-camera":
+            house.trust_camera(by)
 
 
 def step_document(step: Guidance | EnrolmentReport) -> Document:

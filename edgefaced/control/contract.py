@@ -55,7 +55,25 @@ class EnrolRequest(_Request):
     allow_duplicate: bool = False
 
 
-Request = StatusRequest | EventsRequest | ReloadRequest | EnrolRequest
+class DoorsRequest(_Request):
+    """How every door is."""
+
+    command: Literal["doors"]
+
+
+class DoorOrderRequest(_Request):
+    """What an operator does to doors; no door stands for all of them where that makes sense."""
+
+    command: Literal["door-order"]
+    order: Literal["lockdown", "normal", "hold-open", "open", "trust-camera"]
+    doors: tuple[str, ...] = ()
+    seconds: Annotated[float, Field(gt=0, le=43_200)] = 600.0
+    """For how long a door is held open."""
+
+
+Request = (
+    StatusRequest | EventsRequest | ReloadRequest | EnrolRequest | DoorsRequest | DoorOrderRequest
+)
 
 _REQUESTS: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="command")])
 

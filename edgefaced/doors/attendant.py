@@ -17,6 +17,7 @@ from edgefaced.doors.house import House
 from edgefaced.doors.plan import DoorPlan, InputWire
 from edgefaced.doors.wires import Fault, Late, Locked, Ready, Report, Sent, Unlocked
 from edgefaced.errors import DependencyMissing, GpioError
+from edgefaced.events import Happening
 from edgefaced.gpio.choose import open_chip
 from edgefaced.gpio.lines import Edge, Edges, InputLine
 from edgefaced.pipeline.crew import Heartbeat
@@ -34,10 +35,11 @@ PAUSE_SECONDS = 1.0
 class Attendant:
     """Body of the stage."""
 
-    def __init__(self, house: House, marker: Path, stop: threading.Event) -> None:
-        self._house = house
+    def __init__(self, house: House, marker: Path) -> None:
+        """`marker` is a file in which a guard notes what is unlocked."""
+        self.house = house
         self._marker = marker
-        self._stop = stop
+        self._stop = threading.Event()
         self._over = threading.Event()
         self._locks = tuple(plan.wires for plan in house.plans.doors if plan.wires.outputs)
         self._inputs = [
@@ -50,17 +52,27 @@ class Attendant:
         self._try_again = 0.0
         self._said = ""
 
+    def connect(
+        self,
+        announce: Callable[[Happening], None],
+        camera: Callable[[], str | None],
+        stop: threading.Event,
+    ) -> None:
+        """Where happenings go, which camera is open (its name for itself), and what ends it all."""
+        self.house.connect(announce, camera)
+        self._stop = stop
+
     def run(self, heartbeat: Heartbeat) -> None:
         """Until everything stops, or `end`."""
-        self._house.open_book()
+        self.house.open_book()
         if not self._locks:
-            self._house.guard_up(_nothing_to_tell)
+            self.house.guard_up(_nothing_to_tell)
         try:
             while not (self._stop.is_set() or self._over.is_set()):
                 heartbeat.beat()
                 self._keep_guard()
                 self._listen()
-                self._house.tick()
+                self.house.tick()
         finally:
             self._end_guard("the daemon ends")
             for listener in self._inputs:
@@ -79,7 +91,7 @@ class Attendant:
                 self._guard = GuardProcess(self._locks, self._marker)
             except GuardGone as error:
                 self._lose_guard(str(error))
-        late = self._house.overdue(GRACE_SECONDS)
+        late = self.house.overdue(GRACE_SECONDS)
         if late is not None and self._guard is not None:
             self._guard.kill()
             self._lose_guard(f"{late}: the guard of the locks did not do its work in time")
@@ -87,7 +99,7 @@ class Attendant:
     def _listen(self) -> None:
         """Waits for news of the guard and of the inputs, for a round at most."""
         for listener in self._inputs:
-            listener.open(self._house)
+            listener.open(self.house)
         poll = select.poll()
         hears: dict[int, Callable[[], None]] = {}
         if self._guard is not None:
@@ -112,7 +124,7 @@ class Attendant:
             self._take(report, self._guard)
 
     def _take(self, report: Report, guard: GuardProcess) -> None:
-        house = self._house
+        house = self.house
         match report:
             case Ready(left_active, lowered):
                 for door in left_active:
@@ -140,7 +152,7 @@ class Attendant:
 
     def _end_guard(self, why: str) -> None:
         # First nobody tells it anything any more: its descriptors may be others' after `close`.
-        self._house.guard_down(why)
+        self.house.guard_down(why)
         if self._guard is not None:
             self._guard.close()
             self._guard = None
@@ -149,14 +161,14 @@ class Attendant:
         """Once, however often it is tried again; the first reason says most."""
         if not self._said:
             self._said = what
-            self._house.say(what)
+            self.house.say(what)
 
     def _button(self, door: str, edge: Edge) -> None:
         if edge.active:
-            self._house.button(door)
+            self.house.button(door)
 
     def _contact(self, door: str, edge: Edge) -> None:
-        self._house.contact(door, is_open=edge.active)
+        self.house.contact(door, is_open=edge.active)
 
 
 class Input:

@@ -53,7 +53,7 @@ def unit(executable: Path, user: str) -> str:
     if not USER_NAME.fullmatch(user) or user == "root":
         raise UsageError(f"--user {user!r}", "a system user's name: small letters, digits, - and _")
     text = _shipped("edgefaced.service")
-    exec_line = rf"^(Exec\w+=){re.escape(SHIPPED_EXECUTABLE)}(?= )"
+    exec_line = rf"^(Exec\w+=-?){re.escape(SHIPPED_EXECUTABLE)}(?= )"
     text = re.sub(exec_line, lambda m: m[1] + quoted(executable), text, flags=re.MULTILINE)
     return re.sub(rf"^(User|Group)={USER}$", rf"\1={user}", text, flags=re.MULTILINE)
 
