@@ -114,14 +114,15 @@ class CannedCamera:
         lost_bytes: int = 0,
         age_ns: int = 0,
     ) -> bool:
-        """A frame happens; False where no buffer was free, and it is lost.
+        """A frame happens; False where no buffer was free or it has another size, and it is lost.
 
         `picture` is a frame's planes, or a compressed frame's bytes, of which the last
         `lost_bytes` do not arrive; `damaged` is the driver's mark; it happened `age_ns` ago.
         """
         with self._lock:
             sequence, self._sequence = self._sequence, self._sequence + 1
-            index = None if self.unplugged else self._buffers.next_free()
+            other = not isinstance(picture, bytes) and picture.pixels.shape[:2] != self._shape
+            index = None if self.unplugged or other else self._buffers.next_free()
             if index is None:
                 return False
             *before, last = self._write(self._buffers[index], picture)
@@ -180,6 +181,10 @@ class CannedCamera:
         index, piece = divmod(offset // PAGE_BYTES, v4l2.MAX_PLANES)
         memory = self._buffers[index][piece].fd
         return mmap.mmap(memory, length, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._height, self._width
 
     @property
     def _wire(self) -> Wire:
