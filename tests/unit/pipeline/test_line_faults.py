@@ -368,11 +368,11 @@ def test_a_stage_that_hangs_starves_the_watchdog_and_is_the_only_one_named(
         try:
             assert hanging.wait(PATIENCE_SECONDS)
             since = time.monotonic_ns()
-            hanging = stand.line.stop(0.5)
-            while len(hanging) > 1:
-                assert time.monotonic_ns() < since + PATIENCE_SECONDS * 1e9, hanging
-                hanging = stand.line.stop(0.5)
-            (hung,) = hanging
+            still = stand.line.stop(0.5)
+            while len(still) > 1:
+                assert time.monotonic_ns() < since + PATIENCE_SECONDS * 1e9, still
+                still = stand.line.stop(0.5)
+            (hung,) = still
             assert hung.stage == stage
             assert "hang_in_a_driver" in hung.stack
             assert not crew.moved_since(since)
