@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from edgefaced.attendance.zone import zone_of
 from edgefaced.camera.choose import check_camera
 from edgefaced.camera.v4l2.faults import who_holds
 from edgefaced.camera.v4l2.kernel import LinuxKernel
@@ -72,6 +73,7 @@ def check(settings: Settings, places: Places, machine: Machine | None = None) ->
         *_sensors(settings, machine),
         *_key(places),
         *_metrics(settings),
+        *_attendance(settings),
         *(Caution("doors", words) for words in cautions(settings)),
     ]
 
@@ -81,8 +83,20 @@ def _judge_values(settings: Settings) -> None:
     settings.policy.limits(settings.recognition.minimum_margin)
     settings.thermal.ladder()
     plans_of(settings)
+    zone_of(settings.attendance.time_zone)
     if settings.camera.kind == "replay":
         check_camera(settings.camera)
+
+
+def _attendance(settings: Settings) -> Iterator[Caution]:
+    section = settings.attendance
+    if not section.enabled:
+        return
+    if section.liveness == "required":
+        words = "nobody is recorded: this version has no liveness check"
+    else:
+        words = '"not required": a photograph of somebody may check them in or out'
+    yield Caution("attendance.liveness", words)
 
 
 def _pack(settings: Settings, store: ModelStore) -> PackManifest:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import threading
 
+from edgefaced.attendance.clerk import NAME as CLERK
+from edgefaced.attendance.clerk import clerk_plan
+from edgefaced.attendance.records import KINDS
+from edgefaced.attendance.zone import zone_of
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
@@ -17,8 +21,6 @@ BUSY_SECONDS = 1.5
 """How long those who record and deliver wait for another process's transaction; a door waits two
 seconds for the ledger.
 """
-
-ATTENDANCE_KINDS = ("attendance", "correction")
 
 
 def recording_of(settings: Settings, places: Places, backlog: Backlog) -> Recording:
@@ -38,7 +40,16 @@ def sinks_of(
 
     `stop` ends every waiting of a sink. Raises ConfigError and DependencyMissing.
     """
-    return {**always, **chosen_sinks(settings, places, stop)}
+    return {**always, **chosen_sinks(settings, places, stop), **_clerks(settings, places)}
+
+
+def _clerks(settings: Settings, places: Places) -> SinkPlans:
+    section = settings.attendance
+    if not section.enabled:
+        return {}
+    rules = section.rules(zone_of(section.time_zone))
+    needs_liveness = section.liveness == "required"
+    return {CLERK: clerk_plan(rules, places.events_file, needs_liveness=needs_liveness)}
 
 
 def retention_of(section: LedgerSection) -> Retention:
@@ -49,7 +60,7 @@ def retention_of(section: LedgerSection) -> Retention:
     }
     return Retention(
         _keep(section.keep_days, section.keep_records),
-        {**dict.fromkeys(ATTENDANCE_KINDS, attendance), **special},
+        {**dict.fromkeys(KINDS, attendance), **special},
         section.maximum_megabytes * 1_000_000,
     )
 
