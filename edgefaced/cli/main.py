@@ -36,6 +36,7 @@ COMMANDS = {
     "watch": "edgefaced.cli.watch:watch",
     "access": "edgefaced.cli.access:access",
     "doors": "edgefaced.cli.doors:doors",
+    "events": "edgefaced.cli.events:events",
     "attendance": "edgefaced.cli.attendance:attendance",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",

@@ -106,6 +106,12 @@ class Ledger:
         with self.database.writing(synced=False) as db:
             rows.advance(db, sink, position)
 
+    def knows_person(self, person_id: str) -> bool:
+        """Whether any record is about somebody."""
+        with self.database.reading() as db:
+            found = db.execute("SELECT 1 FROM records WHERE person = ? LIMIT 1", (person_id,))
+            return found.fetchone() is not None
+
     def settle_cursors(self, sinks: Collection[str]) -> None:
         """Sinks that are new begin behind what is there now; those that are gone are forgotten."""
         with self.database.writing() as db:
