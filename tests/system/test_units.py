@@ -39,7 +39,14 @@ class Tree:
         self._memory.touch()
 
     def edgefaced(self, *words: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "edgefaced", *words, "--root", str(self.root)]
+        return self._as_root(
+            [sys.executable, "-m", "edgefaced", *words, "--root", str(self.root)], code
+        )
+
+    def chmod(self, path: Path, mode: int) -> None:
+        self._as_root(["chmod", f"{mode:o}", str(path)], 0)
+
+    def _as_root(self, command: list[str], code: int) -> str:
         if os.geteuid() != 0:
             if shutil.which("fakeroot") is None:
                 pytest.skip(
@@ -124,7 +131,7 @@ def test_an_update_replaces_the_unit_and_keeps_the_configuration(tree: Tree) -> 
     done = {step["what"] for step in tree.steps("install-service") if step["state"] == "done"}
     assert done == {f"write {place.unit}", f"write {place.reach}"}
     assert "port = 9464" in place.files.config_file.read_text()
-    place.files.config_file.chmod(0o600)
+    tree.chmod(place.files.config_file, 0o600)
     tree.edgefaced("install-service")
     assert stat.S_IMODE(place.files.config_file.stat().st_mode) == 0o640
     assert "IPAddressAllow=any" in place.reach.read_text()
