@@ -24,6 +24,7 @@ from edgefaced.control.contract import EnrolRequest
 from edgefaced.control.hub import EventHub
 from edgefaced.control.peer import rule_of_this_process
 from edgefaced.control.server import ControlServer
+from edgefaced.control.snapshots import Pictures
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.errors import ConfigError, EdgefacedError
 from edgefaced.events import Trouble
@@ -143,7 +144,14 @@ class Daemon:
             wanted["metrics"] = lambda: MetricsServer(self.vitals, metrics.address, port)
         wanted["control"] = lambda: ControlServer(
             self._places.control_sockets(self.settings)[0],
-            Commands(self.vitals, self.reload, self._hub, self._open_names, self._sitting).answer,
+            Commands(
+                self.vitals,
+                self.reload,
+                self._hub,
+                self._open_names,
+                self._sitting,
+                self._pictures(),
+            ).answer,
             rule_of_this_process(control.group_access),
         )
         for where, service in wanted.items():
@@ -161,6 +169,14 @@ class Daemon:
             lambda: hindrance(self.line),
             extend=request.add,
             allow_duplicate=request.allow_duplicate,
+        )
+
+    def _pictures(self) -> Pictures:
+        """Of the line that runs at the moment, by the settings of the moment."""
+        return Pictures(
+            allowed=lambda: self.settings.control.allow_snapshots,
+            take=lambda timeout: self.line.frames.take(timeout),
+            announce=lambda happening: self.line.postbox.announce(happening),
         )
 
     def _open_names(self) -> GalleryNames:
@@ -233,7 +249,10 @@ class Daemon:
         if line is None or not self._change_lines(settings, line):
             return
         self._before = old
-        if (old.metrics, old.control) != (settings.metrics, settings.control):
+        # What alone is asked for at every picture is taken at once.
+        now = {"allow_snapshots": settings.control.allow_snapshots}
+        control = old.control.model_copy(update=now)
+        if (old.metrics, control) != (settings.metrics, settings.control):
             detail = "[metrics] and [control] are taken with the next start"
             line.postbox.announce(Trouble("configuration", detail))
 

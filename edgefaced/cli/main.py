@@ -34,6 +34,7 @@ COMMANDS = {
     "run": "edgefaced.cli.run:run_command",
     "status": "edgefaced.cli.status:status",
     "watch": "edgefaced.cli.watch:watch",
+    "snapshot": "edgefaced.cli.snapshot:snapshot",
     "access": "edgefaced.cli.access:access",
     "doors": "edgefaced.cli.doors:doors",
     "events": "edgefaced.cli.events:events",

@@ -205,3 +205,5 @@ class ControlSection(Section):
     """Absent: control.sock in the runtime folder."""
     group_access: Literal["none", "read", "full"] = "read"
     """What members of the daemon's group may do; root and its own user may do everything."""
+    allow_snapshots: bool = False
+    """Whether who may do everything may have a picture of the camera; each is an event."""

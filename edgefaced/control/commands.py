@@ -16,13 +16,15 @@ from edgefaced.control.contract import (
     EventsRequest,
     ReloadRequest,
     Request,
+    SnapshotRequest,
     StatusRequest,
     answer,
     refusal,
 )
 from edgefaced.control.hub import EventHub
-from edgefaced.control.peer import Access
+from edgefaced.control.peer import Access, Peer
 from edgefaced.control.server import Answers
+from edgefaced.control.snapshots import Pictures, snapshot
 from edgefaced.control.status import status
 from edgefaced.doors.house import House
 from edgefaced.enrolment.report import EnrolmentReport, report_body
@@ -48,6 +50,7 @@ class Commands:
         hub: EventHub,
         open_names: Callable[[], GalleryNames],
         sitting: Callable[[EnrolRequest], Sitting],
+        pictures: Pictures,
         house: Callable[[], House | None] = lambda: None,
     ) -> None:
         """`open_names` gives whoever may know names a look-up of its own; `house` the doors."""
@@ -56,10 +59,11 @@ class Commands:
         self._hub = hub
         self._open_names = open_names
         self._sitting = sitting
+        self._pictures = pictures
         self._house = house
         self._chair = threading.Lock()
 
-    def answer(self, request: Request, access: Access) -> Answers:
+    def answer(self, request: Request, access: Access, peer: Peer) -> Answers:
         """Raises Forbidden for what the client may not."""
         match request:
             case StatusRequest():
@@ -70,6 +74,9 @@ class Commands:
                 _require_full(access, request.command)
                 self._reload()
                 yield answer({})
+            case SnapshotRequest():
+                _require_full(access, request.command)
+                yield from snapshot(request, peer, self._pictures)
             case EnrolRequest():
                 _require_full(access, request.command)
                 yield from self._enrol(request)

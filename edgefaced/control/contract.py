@@ -44,6 +44,13 @@ class ReloadRequest(_Request):
     command: Literal["reload"]
 
 
+class SnapshotRequest(_Request):
+    """One picture of the camera: its size, then its bytes in pieces."""
+
+    command: Literal["snapshot"]
+    format: Literal["jpeg", "png"] = "jpeg"
+
+
 class EnrolRequest(_Request):
     """Enrol who stands before the camera: a stream of guidance, and last a report."""
 
@@ -72,7 +79,13 @@ class DoorOrderRequest(_Request):
 
 
 Request = (
-    StatusRequest | EventsRequest | ReloadRequest | EnrolRequest | DoorsRequest | DoorOrderRequest
+    StatusRequest
+    | EventsRequest
+    | ReloadRequest
+    | SnapshotRequest
+    | EnrolRequest
+    | DoorsRequest
+    | DoorOrderRequest
 )
 
 _REQUESTS: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="command")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import struct
 from dataclasses import dataclass
@@ -32,6 +33,14 @@ class Peer:
     pid: int
     uid: int
     groups: frozenset[int]
+
+    def in_words(self) -> str:
+        """For an event; a user without a name is a number."""
+        try:
+            name = pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            name = str(self.uid)
+        return f"the user {name} (process {self.pid})"
 
 
 @dataclass(frozen=True, slots=True)

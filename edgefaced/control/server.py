@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from edgefaced.control.contract import Document, Request, line_of, parse, refusal
-from edgefaced.control.peer import Access, AccessRule, peer_of
+from edgefaced.control.peer import Access, AccessRule, Peer, peer_of
 from edgefaced.control.place import listening
 from edgefaced.errors import ControlBusy, EdgefacedError, Forbidden, UsageError
 
@@ -35,7 +35,7 @@ class ServerLimits:
 
 
 Answers = Generator[Document | None, None, None]
-Answering = Callable[[Request, Access], Answers]
+Answering = Callable[[Request, Access, Peer], Answers]
 """Answers of a request, in the client's thread; None is "nothing yet", at least every second."""
 
 
@@ -119,7 +119,8 @@ class ControlServer(AbstractContextManager["ControlServer"]):
                 del self._clients[threading.current_thread()]
 
     def _converse(self, connection: socket.socket) -> None:
-        access = self._rule.access(peer_of(connection))
+        peer = peer_of(connection)
+        access = self._rule.access(peer)
         if access is Access.NONE:
             error: EdgefacedError = Forbidden(
                 "this user may not speak to the daemon",
@@ -140,7 +141,7 @@ class ControlServer(AbstractContextManager["ControlServer"]):
             except UsageError as too_long:
                 connection.sendall(line_of(refusal(too_long)))
                 return
-            if line is None or not self._answer(connection, line, access):
+            if line is None or not self._answer(connection, line, access, peer):
                 return
 
     def _read_line(self, connection: socket.socket, rest: bytes) -> tuple[bytes | None, bytes]:
@@ -158,11 +159,11 @@ class ControlServer(AbstractContextManager["ControlServer"]):
         line, _, rest = rest.partition(b"\n")
         return line, rest
 
-    def _answer(self, connection: socket.socket, line: bytes, access: Access) -> bool:
+    def _answer(self, connection: socket.socket, line: bytes, access: Access, peer: Peer) -> bool:
         """Whether the client may ask again: not after a stream, whose end is that of the talk."""
         streams = False
         try:
-            with closing(self._answering(parse(line), access)) as answers:
+            with closing(self._answering(parse(line), access, peer)) as answers:
                 for document in answers:
                     if document is not None:
                         streams = streams or "stream" in document

@@ -20,6 +20,11 @@ def png_bytes(pixels: U8) -> bytes:
     return _encoded(pixels, ".png")
 
 
+def jpeg_bytes(pixels: U8) -> bytes:
+    """BGR pixels as a JPEG file's bytes."""
+    return _encoded(pixels, ".jpg")
+
+
 def write_picture(path: Path, pixels: U8) -> None:
     """Writes BGR pixels in the format of the path's suffix; a whole file or none.
 
@@ -27,10 +32,20 @@ def write_picture(path: Path, pixels: U8) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise PictureError(f"{path}: cannot write {path.suffix!r}", f"one of {', '.join(SUFFIXES)}")
-    data = _encoded(pixels, path.suffix.lower())
+    _write_whole(path, _encoded(pixels, path.suffix.lower()), 0o666)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """A picture file's bytes, whole or not at all, readable by nobody else. Raises StorageError."""
+    _write_whole(path, data, 0o600)
+
+
+def _write_whole(path: Path, data: bytes, mode: int) -> None:
     draft = path.with_name(f".{os.getpid()}.part")
     try:
+        draft.unlink(missing_ok=True)
         try:
+            draft.touch(mode=mode)
             draft.write_bytes(data)
             draft.replace(path)
         finally:

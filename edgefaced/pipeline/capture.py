@@ -20,6 +20,7 @@ from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
+from edgefaced.pipeline.tap import FrameTap
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription, FrameLease
 
 NEXT_SECONDS = 0.5
@@ -51,6 +52,7 @@ class Capturer:
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
+        frames: FrameTap | None = None,
         watch_sight: bool = True,
         pauses: tuple[float, float] = PAUSES_SECONDS,
         now: Callable[[], float] = time.monotonic,
@@ -67,6 +69,7 @@ class Capturer:
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
+        self._frames = frames or FrameTap()
         self._sight = Sight() if watch_sight else None
         self._blind = False
         self._first_pause, self._longest_pause = pauses
@@ -160,6 +163,8 @@ class Capturer:
         self._worked = True
         self._report(up=True, detail=summary(camera.description))
         self.first_frame.set()
+        if self._frames.watched:
+            self._frames.show(lease.frame)
         skipped = (
             "rest"
             if band.rest

@@ -29,7 +29,7 @@ from edgefaced.pipeline.motion import MotionWatch
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
 from edgefaced.pipeline.recorder import Recording
-from edgefaced.pipeline.tap import FaceTap
+from edgefaced.pipeline.tap import FaceTap, FrameTap
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Camera, FrameLease, SinkPlans
 from edgefaced.types import ColourOrder
@@ -72,7 +72,7 @@ class Line:
         self.camera_name = parts.camera_name
         self.figures = Figures()
         self.pace = PaceBoard()
-        self.tap = parts.tap
+        self.tap, self.frames = parts.tap, FrameTap()
         self.crew = Crew(parts.stop)
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
@@ -111,6 +111,7 @@ class Line:
             freshness=freshness,
             figures=self.figures,
             stop=stop,
+            frames=self.frames,
             watch_sight=not parts.replay,
             pauses=parts.camera_pauses,
         )

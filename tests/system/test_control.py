@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import pytest
 from stand_in_pack import PACK
 
@@ -162,6 +163,32 @@ def test_a_reload_says_what_waits_for_the_next_start(
     trouble = next(e for e in map(json.loads, daemon.stdout) if e["type"] == "trouble")
     assert "next start" in trouble["detail"]
     assert asked(house)["camera"]["name"]
+
+
+def test_a_picture_is_handed_out_only_where_it_is_allowed_and_never_unnoticed(
+    house: House, daemon: subprocess.Popen[str]
+) -> None:
+    picture = house.folder / "seen.jpg"
+    code, _, complained = house.run("snapshot", str(picture))
+    assert (code, picture.exists()) == (1, False)
+    assert "control.allow_snapshots = true" in complained
+    house.config.write_text(house.config.read_text() + "[control]\nallow_snapshots = true\n")
+    daemon.send_signal(signal.SIGHUP)
+    assert daemon.stdout is not None
+    events = map(json.loads, daemon.stdout)
+    assert next(e for e in events if e["type"] == "camera")["up"] is True
+    code, said, complained = house.run("snapshot", str(picture), "--json")
+    assert code == 0, complained
+    body = json.loads(said)
+    pixels = cv2.imread(str(picture))
+    assert pixels is not None
+    assert pixels.shape == (body["height_px"], body["width_px"], 3)
+    assert picture.stat().st_mode & 0o777 == 0o600
+    trouble = next(e for e in events if e["type"] == "trouble")
+    assert trouble["where"] == "snapshot"
+    assert "a picture was handed to the user" in trouble["detail"]
+    held = {p.name for p in (house.folder / "state").iterdir()}
+    assert not {name for name in held if name.endswith((".jpg", ".png", ".part"))}
 
 
 def test_metrics_are_served_while_it_runs(

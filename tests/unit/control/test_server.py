@@ -23,8 +23,9 @@ from edgefaced.control.client import connect
 from edgefaced.control.commands import Commands
 from edgefaced.control.contract import Request, parse
 from edgefaced.control.hub import EventHub
-from edgefaced.control.peer import Access, AccessRule, rule_of_this_process
+from edgefaced.control.peer import Access, AccessRule, Peer, rule_of_this_process
 from edgefaced.control.server import Answers, ControlServer, ServerLimits
+from edgefaced.control.snapshots import Pictures
 from edgefaced.errors import (
     ConfigError,
     ControlBusy,
@@ -33,13 +34,14 @@ from edgefaced.errors import (
     Refused,
     UsageError,
 )
-from edgefaced.events import DecisionMade, Event, Trouble
-from edgefaced.pipeline.tap import FaceTap
+from edgefaced.events import DecisionMade, Event, Happening, Trouble
+from edgefaced.pipeline.tap import FaceTap, FrameTap
 from edgefaced.sinks.names import GalleryNames
 from edgefaced.types import Decision, Liveness, Outcome
 
 ASK = b'{"contract_version": 1, "command": "status"}\n'
 NOBODY, SOME_GROUP = 65534, 54321
+SOMEBODY = Peer(1, NOBODY, frozenset({SOME_GROUP}))
 
 
 @pytest.fixture
@@ -65,13 +67,16 @@ class Stand:
         self.daemon = IdleDaemon()
         self.hub = EventHub(capacity=20)
         self.reloads = threading.Semaphore(0)
-        self.tap = FaceTap()
+        self.tap, self.frames = FaceTap(), FrameTap()
+        self.allowed = True
+        self.told: list[Happening] = []
         self.commands = Commands(
             self.daemon.vitals,
             self.reloads.release,
             self.hub,
             lambda: Names(folder, folder),
             lambda request: sitting(folder, self.tap, extend=request.add),
+            Pictures(lambda: self.allowed, self.frames.take, self.told.append),
         )
         self.server = ControlServer(
             self.path, self.commands.answer, rule or rule_of_this_process("read"), limits
@@ -247,7 +252,7 @@ def test_a_stop_ends_clients_that_wait_listen_and_do_not_read(folder: Path) -> N
 def test_a_listener_to_whom_nothing_happens_stays_until_it_goes(folder: Path) -> None:
     gone = threading.Event()
 
-    def nothing_for_long(request: Request, access: Access) -> Answers:
+    def nothing_for_long(request: Request, access: Access, peer: Peer) -> Answers:
         try:
             yield {"stream": True}
             for _ in range(5):
@@ -389,7 +394,8 @@ def test_the_group_may_what_the_configuration_says(folder: Path) -> None:
 
 def test_whoever_may_only_read_sees_no_name(folder: Path) -> None:
     stand = Stand(folder)
-    answers = stand.commands.answer(parse(ASK.replace(b"status", b"events").strip()), Access.READ)
+    request = parse(ASK.replace(b"status", b"events").strip())
+    answers = stand.commands.answer(request, Access.READ, SOMEBODY)
     next(answers)
     stand.hub.emit(known("ann"))
     event = next(answers)
