@@ -152,6 +152,8 @@ class SinkPlan:
 
     open: Callable[[], EventSink]
     delivery: Delivery
+    announces: bool = False
+    """Whether it announces happenings of its own: it then gets its last event before all others."""
 
 
 @dataclass(frozen=True, slots=True)

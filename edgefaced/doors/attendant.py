@@ -15,8 +15,9 @@ from pathlib import Path
 from edgefaced.doors.guarded import GuardGone, GuardProcess
 from edgefaced.doors.house import House
 from edgefaced.doors.plan import DoorPlan, InputWire
+from edgefaced.doors.remembered import remember
 from edgefaced.doors.wires import Fault, Late, Locked, Ready, Report, Sent, Unlocked
-from edgefaced.errors import DependencyMissing, GpioError
+from edgefaced.errors import DependencyMissing, GpioError, StorageError
 from edgefaced.events import Happening
 from edgefaced.gpio.choose import open_chip
 from edgefaced.gpio.lines import Edge, Edges, InputLine
@@ -35,10 +36,11 @@ PAUSE_SECONDS = 1.0
 class Attendant:
     """Body of the stage."""
 
-    def __init__(self, house: House, marker: Path) -> None:
-        """`marker` is a file in which a guard notes what is unlocked."""
+    def __init__(self, house: House, marker: Path, lines_file: Path) -> None:
+        """`marker` is where a guard notes what is unlocked, `lines_file` where lines are noted."""
         self.house = house
         self._marker = marker
+        self._lines_file = lines_file
         self._stop = threading.Event()
         self._over = threading.Event()
         self._locks = tuple(plan.wires for plan in house.plans.doors if plan.wires.outputs)
@@ -65,6 +67,7 @@ class Attendant:
     def run(self, heartbeat: Heartbeat) -> None:
         """Until everything stops, or `end`."""
         self.house.open_book()
+        self._remember_lines()
         if not self._locks:
             self.house.guard_up(_nothing_to_tell)
         try:
@@ -77,6 +80,12 @@ class Attendant:
             self._end_guard("the daemon ends")
             for listener in self._inputs:
                 listener.close()
+
+    def _remember_lines(self) -> None:
+        try:
+            remember(self._lines_file, self._locks)
+        except StorageError as error:
+            self.house.say(error.message)
 
     def end(self) -> None:
         """Nothing more will be decided; from any thread."""

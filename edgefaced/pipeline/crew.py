@@ -54,6 +54,8 @@ class Crew:
         self.stop = stop or threading.Event()
         self.heartbeats: dict[str, Heartbeat] = {}
         self.failures: list[Failure] = []
+        self.tell_failure: Callable[[Failure], None] = _nobody_to_tell
+        """Called by the stage that fails, before it closes anything."""
         self._threads: list[threading.Thread] = []
         self._vital: set[str] = set()
 
@@ -70,7 +72,9 @@ class Crew:
             try:
                 body(heartbeat)
             except Exception as error:  # noqa: BLE001 - the one stage wrapper: all ends here
-                self.failures.append(Failure(stage, error, traceback.format_exc()))
+                failure = Failure(stage, error, traceback.format_exc())
+                self.failures.append(failure)
+                self.tell_failure(failure)
                 self.stop.set()
             finally:
                 finish()
@@ -112,3 +116,7 @@ class Crew:
             for thread in self._threads
             if thread.is_alive() and thread.ident in frames
         ]
+
+
+def _nobody_to_tell(failure: Failure) -> None:
+    """A crew whose failures are read when it has ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -39,6 +40,11 @@ class Deliveries:
         self._momentary: dict[str, Momentary] = {}
         self._lasting: dict[str, Lasting] = {}
         self._stop = crew.stop
+        self._closing = threading.Lock()
+        self._announcing = {
+            name for name, plan in plans.items() if isinstance(plan, SinkPlan) and plan.announces
+        }
+        self._asked_to_close = False
         lasting = [name for name, plan in plans.items() if not _momentary(plan)]
         if recording is not None and self.postbox.inbox is not None:
             self.recorder = Recorder(
@@ -55,8 +61,25 @@ class Deliveries:
                 self._add_lasting(name, plan, recording, crew)
 
     def close(self) -> None:
-        """Nothing more will happen: what did is recorded and delivered, then the stages end."""
-        self.postbox.close()
+        """Nothing more will happen: what did is recorded and delivered, then the stages end.
+
+        Sinks that announce end first, so that what they say of their last event is recorded as
+        well; a second call waits for nobody.
+        """
+        with self._closing:
+            self._asked_to_close, again = True, self._asked_to_close
+            announcing = () if again else tuple(self._announcing)
+        for name in announcing:
+            self.postbox.close_for(name)
+        if not announcing:
+            self.postbox.close()
+
+    def _announcer_ended(self, name: str) -> None:
+        with self._closing:
+            self._announcing.discard(name)
+            last = self._asked_to_close and not self._announcing
+        if last:
+            self.postbox.close()
 
     def counts(self) -> dict[str, SinkCounts]:
         """By sink; from any thread."""
@@ -83,7 +106,13 @@ class Deliveries:
 
         attempts = Attempts(name, self.postbox.announce, self._stop, ended)
         stage = self._momentary[name] = Momentary(plan.open, outbox, attempts)
-        crew.add(f"deliver {name}", stage.run, outbox.close)
+
+        def finish() -> None:
+            outbox.close()
+            if plan.announces:
+                self._announcer_ended(name)
+
+        crew.add(f"deliver {name}", stage.run, finish)
 
     def _add_lasting(
         self, name: str, plan: SinkPlan | ClerkPlan, recording: Recording, crew: Crew

@@ -77,6 +77,10 @@ class Postbox:
         with self._lock:
             self._hand_out(announcement)
 
+    def close_for(self, sink: str) -> None:
+        """One momentary sink gets nothing more; what waits for it is still delivered."""
+        self._outboxes[sink].close()
+
     def close(self) -> None:
         """What was announced is still recorded and delivered, then those stages end."""
         boxes = () if self.inbox is None else (self.inbox,)

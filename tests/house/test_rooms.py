@@ -37,7 +37,8 @@ ALLOWED: dict[str, set[str]] = {
     "gpio": VALUES,
     "sinks": VALUES | {"protocols", "events", "gallery", "config"},
     "pipeline": VALUES | {"protocols", "events", "clock", "core", "sensors", "gpio", "ledger"},
-    "doors": VALUES | {"events", "config", "core", "gallery", "gpio", "models", "pipeline"},
+    "doors": VALUES
+    | {"protocols", "events", "config", "core", "gallery", "gpio", "models", "pipeline"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""
