@@ -28,6 +28,7 @@ from edgefaced.errors import (
     GpioError,
     ModelMissing,
     SensorError,
+    extra,
 )
 from edgefaced.gpio.choose import open_chip
 from edgefaced.models.catalogue import find_pack
@@ -171,7 +172,7 @@ def _metrics(settings: Settings) -> Iterator[Caution]:
         yield Caution(
             "metrics.port",
             "metrics need the package prometheus-client",
-            'pip install "edgefaced[metrics]"',
+            extra("metrics"),
         )
 
 

@@ -51,6 +51,8 @@ The number is the exit code of the command line; subclasses share their parent's
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import ClassVar
 
 
@@ -195,6 +197,14 @@ class DependencyMissing(EdgefacedError):
 
     exit_code = 8
     code = "dependency"
+
+
+def extra(name: str) -> str:
+    """The command that brings an extra into the environment that runs us, for a hint.
+
+    A bare `pip` is the system's where no environment is active, and Debian's refuses.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install 'edgefaced[{name}]'"
 
 
 class StorageError(EdgefacedError):

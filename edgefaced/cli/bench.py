@@ -32,7 +32,7 @@ from edgefaced.cli.bench_report import (
 )
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, note, plain, print_json, stderr, stdout
-from edgefaced.errors import UsageError
+from edgefaced.errors import UsageError, extra
 from edgefaced.inference.threads import default_threads
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
@@ -168,7 +168,7 @@ def match(*, templates: tuple[int, ...], dimension: int, searches: int, as_json:
     """Measure a search in a gallery, exact and by faiss, on one core."""
     kinds = kinds_here()
     if "faiss" not in kinds:
-        note("faiss is not installed: pip install 'edgefaced[faiss]'")
+        note(f"faiss is not installed: {extra('faiss')}")
     with _telling() as told:
 
         def enrolled(done: int, total: int) -> None:

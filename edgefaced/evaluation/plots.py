@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from edgefaced.core.comparisons import EDGES, Comparisons
-from edgefaced.errors import DependencyMissing, StorageError
+from edgefaced.errors import DependencyMissing, StorageError, extra
 from edgefaced.types import F64
 
 
@@ -18,7 +18,7 @@ def draw_scores(comparisons: Comparisons, title: str, file: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise DependencyMissing(
-            "matplotlib is needed for pictures of curves", "pip install 'edgefaced[plots]'"
+            "matplotlib is needed for pictures of curves", extra("plots")
         ) from None
     # The figure is made without pyplot: no display is looked for and nothing stays registered.
     figure = Figure(figsize=(11, 4.5), layout="constrained")

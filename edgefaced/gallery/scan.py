@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgefaced.core.matching import contenders, scan_scores
-from edgefaced.errors import DependencyMissing
+from edgefaced.errors import DependencyMissing, extra
 from edgefaced.types import F32
 
 IndexKind = Literal["auto", "exact", "faiss"]
@@ -60,7 +60,7 @@ def by_faiss() -> Scan:
         import faiss
     except ImportError:
         raise DependencyMissing(
-            "the faiss index needs the package faiss-cpu", "pip install 'edgefaced[faiss]'"
+            "the faiss index needs the package faiss-cpu", extra("faiss")
         ) from None
     faiss.omp_set_num_threads(1)  # one probe at a time: more threads only wait for each other
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgefaced.errors import DependencyMissing, GpioError, GpioLost
+from edgefaced.errors import DependencyMissing, GpioError, GpioLost, extra
 from edgefaced.gpio.faults import CONSUMER, gpio_error, listed, nobody, spoken
 from edgefaced.gpio.lines import Bias, Chip, Edge, Edges, InputLine, OutputLine
 from edgefaced.gpio.waiting import readable
@@ -66,9 +66,7 @@ def _library_opener() -> Opener:
     try:
         import gpiod
     except ImportError as error:
-        raise DependencyMissing(
-            "GPIO needs libgpiod's Python package", 'pip install "edgefaced[gpio]"'
-        ) from error
+        raise DependencyMissing("GPIO needs libgpiod's Python package", extra("gpio")) from error
     return gpiod.Chip
 
 

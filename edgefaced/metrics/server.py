@@ -11,7 +11,7 @@ from socketserver import TCPServer
 from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from edgefaced.errors import ConfigError, DependencyMissing
+from edgefaced.errors import ConfigError, DependencyMissing, extra
 from edgefaced.metrics.families import families
 from edgefaced.vitals import Vitals
 
@@ -65,7 +65,7 @@ def registry_of(vitals: Callable[[], Vitals]) -> CollectorRegistry:
         from prometheus_client.registry import Collector
     except ImportError as error:
         raise DependencyMissing(
-            "metrics need the package prometheus-client", 'pip install "edgefaced[metrics]"'
+            "metrics need the package prometheus-client", extra("metrics")
         ) from error
 
     class Live(Collector):

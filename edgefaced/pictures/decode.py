@@ -21,7 +21,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageChops, ImageFile
 
-from edgefaced.errors import DependencyMissing, PictureError
+from edgefaced.errors import DependencyMissing, PictureError, extra
 from edgefaced.pictures.files import HEAD_BYTES, READABLE, FileKind, kind_of, open_regular
 from edgefaced.pictures.whole import ends_in_data, jpeg_is_whole, png_is_whole
 from edgefaced.types import U8, Frame, PixelFormat
@@ -165,9 +165,7 @@ def _opened_heic(file: BinaryIO) -> ImageFile.ImageFile:
     try:
         from pillow_heif import HeifImageFile
     except ImportError as error:
-        raise DependencyMissing(
-            "HEIC pictures need pillow-heif", "pip install 'edgefaced[heic]'"
-        ) from error
+        raise DependencyMissing("HEIC pictures need pillow-heif", extra("heic")) from error
     opened: Callable[[BinaryIO], ImageFile.ImageFile] = HeifImageFile
     return opened(file)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.config.sinks import CommandSection, LinesSection, MqttSection, WebhookSection
-from edgefaced.errors import ConfigError, DependencyMissing
+from edgefaced.errors import ConfigError, DependencyMissing, extra
 from edgefaced.protocols import Delivery, EventSink, SinkPlan
 from edgefaced.sinks.command import CommandSink
 from edgefaced.sinks.lines import FileLines
@@ -86,7 +86,7 @@ def _mqtt(
     entities: Entities,
 ) -> Opened:
     if find_spec("paho") is None:
-        raise DependencyMissing("[mqtt] needs paho-mqtt", 'pip install "edgefaced[mqtt]"')
+        raise DependencyMissing("[mqtt] needs paho-mqtt", extra("mqtt"))
     password = secret("mqtt.password_file", section.password_file, places, PASSWORD)
     if section.password_file is not None and section.username is None:
         raise ConfigError("mqtt.password_file without mqtt.username", "a password is somebody's")

