@@ -26,6 +26,9 @@ from edgefaced.control.peer import rule_of_this_process
 from edgefaced.control.server import ControlServer
 from edgefaced.control.snapshots import Pictures
 from edgefaced.core.thermal import ThermalGovernor
+from edgefaced.doors.attendant import Attendant
+from edgefaced.doors.house import House
+from edgefaced.doors.opening import attendant_of, doorkeeper_of
 from edgefaced.errors import ConfigError, EdgefacedError
 from edgefaced.events import Trouble
 from edgefaced.metrics.server import MetricsServer
@@ -151,6 +154,7 @@ class Daemon:
                 self._open_names,
                 self._sitting,
                 self._pictures(),
+                self._house,
             ).answer,
             rule_of_this_process(control.group_access),
         )
@@ -178,6 +182,11 @@ class Daemon:
             take=lambda timeout: self.line.frames.take(timeout),
             announce=lambda happening: self.line.postbox.announce(happening),
         )
+
+    def _house(self) -> House | None:
+        """The doors of the line that runs at the moment."""
+        doors = self.line.doors
+        return doors.house if isinstance(doors, Attendant) else None
 
     def _open_names(self) -> GalleryNames:
         return GalleryNames(self._places.gallery_file, self._places.key_file)
@@ -271,9 +280,12 @@ class Daemon:
         check_camera(settings.camera)
         stop = threading.Event()
         sinks = sinks_of(settings, self._places, self._sinks, stop)
+        doors = attendant_of(settings, self._places)
+        if doors is not None:
+            sinks = {**sinks, "doors": doorkeeper_of(doors, self._places)}
         parts = self._parts(settings, self._places, sinks, self._tap)
         recording = recording_of(settings, self._places, self._backlog)
-        line = Line(replace(parts, recording=recording, stop=stop))
+        line = Line(replace(parts, recording=recording, doors=doors, stop=stop))
         store = ModelStore(self._places.models_dir)
         manifest = find_pack(settings.models.pack, (store.layout.packs,))
         if words := outdated(manifest, store):

@@ -86,7 +86,7 @@ class Commands:
                 yield answer({"doors": [asdict(door) for door in doors]})
             case DoorOrderRequest():
                 _require_full(access, request.command)
-                obey(request, self._house())
+                obey(request, self._house(), f"by user {peer.uid}")
                 yield answer({})
 
     def _enrol(self, request: EnrolRequest) -> Answers:
@@ -119,11 +119,10 @@ class Commands:
                 yield None if event is None else _document(event, names if named else None)
 
 
-def obey(request: DoorOrderRequest, house: House | None) -> None:
+def obey(request: DoorOrderRequest, house: House | None, by: str) -> None:
     """Does to doors what an operator wants. Raises Refused or StorageError."""
     if house is None:
         raise Refused("the daemon has no doors", "`[doors.NAME]` in the configuration makes one")
-    by = "by an operator"
     match request.order:
         case "lockdown":
             house.lockdown(request.doors, by)

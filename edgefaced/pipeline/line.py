@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
+from edgefaced.events import Happening, Trouble
 from edgefaced.gpio.lines import InputLine
 from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer
-from edgefaced.pipeline.crew import Crew, Straggler
+from edgefaced.pipeline.crew import Crew, Failure, Heartbeat, Straggler
 from edgefaced.pipeline.deliveries import Deliveries
 from edgefaced.pipeline.faces import FaceBatch
 from edgefaced.pipeline.figures import Figures
@@ -36,6 +38,25 @@ from edgefaced.types import ColourOrder
 
 LAST_SHARE = 0.3
 """Of a stop's deadline, for delivering what a hanging stage keeps from its end."""
+
+
+class Attending(Protocol):
+    """A stage beside the path of the frames that announces what happens elsewhere."""
+
+    def connect(
+        self,
+        announce: Callable[[Happening], None],
+        camera: Callable[[], str | None],
+        stop: threading.Event,
+    ) -> None:
+        """Before it runs: where happenings go, which camera is open, and what ends everything."""
+        ...
+
+    def run(self, heartbeat: Heartbeat) -> None: ...
+
+    def end(self) -> None:
+        """Ends it soon; from any thread."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +82,8 @@ class Parts:
     tap: FaceTap = field(default_factory=FaceTap)
     stop: threading.Event = field(default_factory=threading.Event)
     """Ends every waiting; the line sets it when it stops."""
+    doors: Attending | None = None
+    """Locks, buttons and contacts; who decides about them is a sink."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -73,6 +96,7 @@ class Line:
         self.figures = Figures()
         self.pace = PaceBoard()
         self.tap, self.frames = parts.tap, FrameTap()
+        self.doors = parts.doors
         self.crew = Crew(parts.stop)
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
@@ -139,6 +163,18 @@ class Line:
         self.crew.add("capture", self.capturer.run, self.capturer.finish)
         if motion is not None:
             self.crew.add("listen", motion.run, motion.end)
+        if parts.doors is not None:
+            parts.doors.connect(self.postbox.announce, self._camera_found, stop)
+            self.crew.add("doors", parts.doors.run, parts.doors.end)
+        self.crew.tell_failure = self._announce_failure
+
+    def _camera_found(self) -> str | None:
+        """What the open camera calls itself."""
+        description = self.capturer.description
+        return None if description is None else description.name
+
+    def _announce_failure(self, failure: Failure) -> None:
+        self.postbox.announce(Trouble(failure.stage, f"failed, and all ends: {failure.error}"))
 
     def start(self) -> None:
         """Starts every stage."""
