@@ -22,6 +22,7 @@ Kind = Literal[
     "button",
     "attendance",
     "correction",
+    "redaction",
 ]
 """What an event's document has as its "type"."""
 ALL_KINDS: tuple[Kind, ...] = get_args(Kind)

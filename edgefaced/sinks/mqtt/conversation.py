@@ -72,21 +72,26 @@ class Conversation:
         """The broker has acknowledged an event on it."""
         self.reason = ""
         """Why it came to nothing or ended."""
-        self._client = self._new_client()
+        self._client: Client | None = self._new_client()
 
     def hold(self) -> None:
-        """Connects and stays until it is over; `reason` says why."""
+        """Connects and stays until it is over; `reason` says why. Once only."""
+        client = self._client
+        if client is None:
+            return
         try:
-            self._client.connect(self._broker.host, self._broker.port, KEEP_ALIVE_SECONDS)
+            client.connect(self._broker.host, self._broker.port, KEEP_ALIVE_SECONDS)
         except (OSError, ValueError) as error:  # ValueError: a name that cannot be looked up
             strerror = error.strerror if isinstance(error, OSError) else None
             self._note(str(strerror or error), over=True)
-            return
-        self._client.loop_start()
-        with self._changed:
-            self._changed.wait_for(lambda: self.over)
-        self._shut()
-        self._client.loop_stop()
+        else:
+            client.loop_start()
+            with self._changed:
+                self._changed.wait_for(lambda: self.over)
+            _shut(client)
+            client.loop_stop()
+        # The last reference but the caller's: with it go the client's own descriptors.
+        self._client = None
 
     def await_welcome(self, end: float, stop: threading.Event) -> bool:
         """Whether it is accepted before `end` (monotonic), an end of it, or `stop`."""
@@ -98,7 +103,10 @@ class Conversation:
 
         A broker that does not answer until `end` (monotonic) is taken for gone.
         """
-        info = self._client.publish(message.topic, message.payload, qos=1, retain=message.retain)
+        client = self._client
+        if client is None:
+            raise SinkAway(f"{self._broker.shown}: {self.reason}")
+        info = client.publish(message.topic, message.payload, qos=1, retain=message.retain)
         self._await(lambda: info.mid in self._answers or self.over, end, stop)
         with self._changed:
             answer = self._answers.pop(info.mid, None)
@@ -112,21 +120,16 @@ class Conversation:
 
     def part(self, end: float) -> None:
         """Ends it in good order, before `end` (monotonic): the last will is not published."""
-        self._client.disconnect()
+        if self._client is not None:
+            self._client.disconnect()
         with self._changed:
             self._changed.wait_for(lambda: self.over, max(end - time.monotonic(), 0.0))
 
     def cut(self, reason: str) -> None:
         """Ends it at once, whatever the network does; the broker publishes the last will."""
         self._note(reason, over=True)
-        self._shut()
-
-    def _shut(self) -> None:
-        way = self._client.socket()
-        if isinstance(way, socket.socket):
-            with suppress(OSError):  # over already
-                # Not SSLSocket's, which would take away what paho's thread reads from.
-                socket.socket.shutdown(way, socket.SHUT_RDWR)
+        if self._client is not None:
+            _shut(self._client)
 
     def _new_client(self) -> Client:
         from paho.mqtt.client import Client, MQTTv5
@@ -198,3 +201,11 @@ class Conversation:
         with self._changed:
             while not happened() and not stop.is_set() and time.monotonic() < end:
                 self._changed.wait(SLICE_SECONDS)
+
+
+def _shut(client: Client) -> None:
+    way = client.socket()
+    if isinstance(way, socket.socket):
+        with suppress(OSError):  # over already
+            # Not SSLSocket's, which would take away what paho's thread reads from.
+            socket.socket.shutdown(way, socket.SHUT_RDWR)

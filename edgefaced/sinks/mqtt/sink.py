@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from edgefaced.errors import SinkAway
@@ -18,8 +19,7 @@ from edgefaced.sinks.wire import NameOf, described, packed
 EMIT_SECONDS = 10.0
 FAREWELL_SECONDS = 2.0
 END_SECONDS = 2.0
-SLICE_SECONDS = 0.25
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 60.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 30.0
 LONGEST_COMMAND_BYTES = 4096
 
 Obey = Callable[[str, bytes], None]
@@ -60,10 +60,9 @@ class MqttSink:
             if habits.discovery_prefix is None
             else announcements(habits.discovery_prefix, broker.topics, habits.entities)
         )
-        self._changed = threading.Condition()
-        self._conversation: Conversation | None = None
-        self._fault = "not connected yet"
+        self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._conversation = Conversation(broker, self._manners())
         self.ignored = 0
         """Commands that were retained or too long: never obeyed."""
         self._keeper = threading.Thread(target=self._keep_connected, name="mqtt", daemon=True)
@@ -78,50 +77,39 @@ class MqttSink:
 
     def close(self) -> None:
         """Says that it stops, where somebody listens."""
-        with self._changed:
+        with self._lock:
             self._closing.set()
             conversation = self._conversation
-        if conversation is not None:
-            end, never = time.monotonic() + FAREWELL_SECONDS, threading.Event()
-            try:
-                if conversation.welcome:
-                    conversation.publish(self._broker.topics.is_now(STOPPED), end, never)
-                    conversation.part(end)
-            except SinkAway as error:
-                self._fault = error.message
-            conversation.cut("all stops")
+        end, never = time.monotonic() + FAREWELL_SECONDS, threading.Event()
+        if conversation.welcome:
+            with suppress(SinkAway):  # the last will says that it is gone
+                conversation.publish(self._broker.topics.is_now(STOPPED), end, never)
+                conversation.part(end)
+        conversation.cut("all stops")
         # A look-up of a name may hang for long: such a thread ends by itself, without a word.
         self._keeper.join(END_SECONDS)
 
     def _publish(self, message: Message) -> None:
         end = time.monotonic() + EMIT_SECONDS
-        while not self._stop.is_set() and time.monotonic() < end:
-            conversation = self._conversation
-            if conversation is not None and conversation.await_welcome(end, self._stop):
-                conversation.publish(message, end, self._stop)
-                return
-            with self._changed:
-                if self._conversation is conversation:
-                    self._changed.wait(SLICE_SECONDS)
-        raise SinkAway(f"{self._broker.shown}: {self._fault}")
+        conversation = self._conversation
+        # What is being connected is waited for, the pause after a failure is not.
+        if not conversation.await_welcome(end, self._stop):
+            reason = conversation.reason or "no connection yet"
+            raise SinkAway(f"{self._broker.shown}: {reason}")
+        conversation.publish(message, end, self._stop)
 
     def _keep_connected(self) -> None:
-        manners = self._manners()
         pause = FIRST_PAUSE_SECONDS
         while not self._closing.is_set():
-            conversation = Conversation(self._broker, manners)
-            with self._changed:
-                if self._closing.is_set():
-                    return
-                self._conversation = conversation
-                self._changed.notify_all()
             began = time.monotonic()
-            conversation.hold()
-            self._fault = conversation.reason
-            served = conversation.useful or time.monotonic() - began > LONGEST_PAUSE_SECONDS
+            self._conversation.hold()
+            served = self._conversation.useful or time.monotonic() - began > LONGEST_PAUSE_SECONDS
             pause = FIRST_PAUSE_SECONDS if served else min(pause * 2, LONGEST_PAUSE_SECONDS)
             # Not all devices of a house at once when their broker comes back.
             self._closing.wait(pause * secrets.SystemRandom().uniform(0.5, 1.0))
+            with self._lock:
+                if not self._closing.is_set():
+                    self._conversation = Conversation(self._broker, self._manners())
 
     def _manners(self) -> Manners:
         topics, habits = self._broker.topics, self._habits
