@@ -392,6 +392,14 @@ def test_the_group_may_what_the_configuration_says(folder: Path) -> None:
             assert ask(stand.path, "status")["error"]["code"] == "forbidden"
 
 
+def test_whoever_may_only_read_gets_no_picture(folder: Path) -> None:
+    stand = Stand(folder)
+    request = parse(ASK.replace(b"status", b"snapshot").strip())
+    with pytest.raises(Forbidden, match="snapshot"):
+        next(stand.commands.answer(request, Access.READ, SOMEBODY))
+    assert stand.told == []
+
+
 def test_whoever_may_only_read_sees_no_name(folder: Path) -> None:
     stand = Stand(folder)
     request = parse(ASK.replace(b"status", b"events").strip())

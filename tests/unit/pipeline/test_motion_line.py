@@ -1,4 +1,4 @@
-"""A line with a motion sensor: what moves it is looked at with the next frame."""
+"""A line with a motion sensor, whose motion is looked at with the next frame; and its frame tap."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from scripted_camera import ScriptedCamera, Step, picture
 
 from edgefaced.config.settings import Settings
@@ -56,6 +57,7 @@ class Stand:
         self, open_motion: Callable[[], InputLine] | None, then: Callable[[Line], None]
     ) -> None:
         self.onlooker = Onlooker()
+        self.ledger: list[str] = []
         empty = picture(1)
         steps: list[Step] = [empty] * STILL
         steps.append(lambda: then(self.line))
@@ -63,7 +65,7 @@ class Stand:
         self.line = Line(
             Parts(
                 camera_name="door",
-                open_camera=lambda: ScriptedCamera(iter(steps), []),
+                open_camera=lambda: ScriptedCamera(iter(steps), self.ledger),
                 open_watcher=self._watcher,
                 open_knowledge=self._knowledge,
                 sinks={},
@@ -91,11 +93,32 @@ class Stand:
         assert self.line.stop(60) == []
         assert self.line.crew.failures == []
         assert self.line.figures.frames["captured"] == STILL + AFTER
+        assert self.ledger.count("lent") == self.ledger.count("back") == STILL + AFTER
         return sum(sequence > STILL for sequence in self.onlooker.seen)
 
 
 def nothing(line: Line) -> None:
     pass
+
+
+def test_a_frame_is_taken_from_a_line_that_does_not_notice() -> None:
+    got: list[Frame | None] = []
+    asking: list[threading.Thread] = []
+
+    def ask(line: Line) -> None:
+        thread = threading.Thread(target=lambda: got.append(line.frames.take(60)))
+        thread.start()
+        asking.append(thread)
+        while not line.frames.watched:
+            threading.Event().wait(0.005)
+
+    stand = Stand(None, ask)
+    assert stand.looked_at_in_the_end() <= 1
+    asking[0].join(60)
+    (frame,) = got
+    assert frame is not None
+    assert frame.sequence == STILL + 1
+    assert np.array_equal(frame.pixels, picture(1))
 
 
 def test_without_motion_an_empty_scene_is_looked_at_now_and_then() -> None:
