@@ -8,7 +8,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 
 from edgefaced.attendance.correcting import PLACE
 from edgefaced.attendance.reading import EVER, Period
@@ -69,7 +69,7 @@ def list_records(context: CliContext, /, *, as_json: bool, **choice: str | None)
             {**_head(found), "records": [punch_body(punch, found.reader) for punch in punches]}
         )
         return
-    table = Table(*("time", "name", "", "by", "record", "remarks"), box=None, pad_edge=False)
+    table = _table("time", "name", "", "by", "record", "remarks")
     for punch in punches:
         table.add_row(
             found.reader.local(punch.moment.utc),
@@ -198,12 +198,12 @@ def _in_order(found: Findings, totals: Sequence[Total]) -> list[Total]:
 
 
 def _remarks(punch: Punch) -> str:
-    clock = "" if punch.synchronised else "the clock was not set"
+    clock = "" if punch.synchronised else "clock not synchronised"
     return "; ".join(remark for remark in (corrections_of(punch), clock) if remark)
 
 
 def _days_table(found: Findings, days: Iterable[DayTotal]) -> Table:
-    table = Table(*("day", "name", "in", "out", "hours", "remarks"), box=None, pad_edge=False)
+    table = _table("day", "name", "in", "out", "hours", "remarks")
     for day in days:
         total, reader = day.total, found.reader
         table.add_row(
@@ -218,7 +218,7 @@ def _days_table(found: Findings, days: Iterable[DayTotal]) -> Table:
 
 
 def _people_table(found: Findings, people: Iterable[Total]) -> Table:
-    table = Table(*("name", "days", "hours", "remarks"), box=None, pad_edge=False)
+    table = _table("name", "days", "hours", "remarks")
     for total in people:
         name = plain(found.reader.name(total.person_id))
         table.add_row(name, str(total.days), duration(total.seconds), _said(total))
@@ -242,8 +242,13 @@ def _said(total: Total) -> str:
         if state in states
     ]
     remarks += ["present"] * total.present + ["corrected"] * total.corrected
-    remarks += [] if total.synchronised else ["the clock was not set"]
+    remarks += [] if total.synchronised else ["clock not synchronised"]
     return ", ".join(remarks)
+
+
+def _table(*headings: str) -> Table:
+    columns = (Column(heading, overflow="fold") for heading in headings)
+    return Table(*columns, box=None, pad_edge=False)
 
 
 def _show(table: Table, rows: int, what: str) -> None:
