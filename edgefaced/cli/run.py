@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,13 +105,26 @@ def run_command(
         lambda s: ZoneSensor(s.thermal.zones),
         supervisor_of(),
     )
-    ending = daemon.run()
+    return conclude(daemon.run(), daemon.line, as_json=as_json)
+
+
+def conclude(ending: Ending, line: Line, *, as_json: bool) -> int:
+    """Says how a run ended and returns its exit code; does not return where a stage hangs.
+
+    Raises BrokenPipeError where nobody reads stdout any more.
+    """
     if any(isinstance(failure.error, ReaderGone) for failure in ending.failures):
         raise BrokenPipeError
     report(ending)
     if not as_json:
-        for line in summary(daemon.line):
-            note(line)
+        for said in summary(line):
+            note(said)
+    if ending.stragglers:
+        # The interpreter's own end may wait for what a hanging thread holds: a driver, a lock.
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(ending.exit_code)
     return ending.exit_code
 
 

@@ -9,13 +9,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from edgefaced.core.policy import DecisionPolicy, PolicyLimits
 from edgefaced.core.quality import QualityLimits
 from edgefaced.errors import EmbeddingError, GalleryBusy, StorageError
-from edgefaced.events import Event
+from edgefaced.events import Event, Happening
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Parts
 from edgefaced.pipeline.tap import FaceTap
@@ -52,6 +53,8 @@ NO_LIMITS = QualityLimits(
     minimum_inside=0,
     minimum_symmetry=-1,
 )
+PATIENCE_SECONDS = 60
+Kind = TypeVar("Kind")
 ANN, BOB = (250, 10, 10), (10, 250, 10)
 SHAPE = np.array([[0.3, 0.4], [0.7, 0.4], [0.5, 0.6], [0.35, 0.8], [0.65, 0.8]], np.float32)
 
@@ -137,6 +140,32 @@ class Collector:
 
     def close(self) -> None:
         self.closed = True
+
+
+class Watched(Collector):
+    """A sink at which others may wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._more = threading.Condition()
+
+    def emit(self, event: Event) -> None:
+        with self._more:
+            super().emit(event)
+            self._more.notify_all()
+
+    def until(self, wanted: Callable[[Happening], bool], count: int = 1) -> Happening:
+        """The happening of a kind that is the so manieth, which may still be to come."""
+
+        def there() -> list[Happening]:
+            return [e.happening for e in self.events if wanted(e.happening)]
+
+        with self._more:
+            assert self._more.wait_for(lambda: len(there()) >= count, PATIENCE_SECONDS), self.events
+            return there()[count - 1]
+
+    def happened(self, kind: type[Kind]) -> list[Kind]:
+        return [e.happening for e in self.events if isinstance(e.happening, kind)]
 
 
 def never() -> Camera:

@@ -9,52 +9,37 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import cv2
 import numpy as np
 import pytest
-from coloured import ANN, BOB, Cast, Collector, ColourDetector, ColourEmbedder, scene
+from coloured import (
+    ANN,
+    BOB,
+    PATIENCE_SECONDS,
+    Cast,
+    Collector,
+    ColourDetector,
+    ColourEmbedder,
+    Kind,
+    Watched,
+    scene,
+)
 from plugged_camera import Machine
 from scripted_camera import ScriptedCamera, Step
 
 from edgefaced.camera.v4l2 import ioctl as v4l2
 from edgefaced.camera.v4l2.canned import CannedKernel
 from edgefaced.core.policy import DecisionPolicy, Evidence, PolicyLimits
-from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Happening, Trouble
+from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
 from edgefaced.pipeline.line import Line
 from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.types import U8, AlignedFace, Decision, Embedding, FaceDetection, Frame
-
-PATIENCE_SECONDS = 60
-Kind = TypeVar("Kind")
 
 
 def announcing() -> DecisionPolicy:
     """Announces the same person each time they come."""
     return DecisionPolicy(PolicyLimits(recheck_after=60, retry_after=60, cool_down=0))
-
-
-class Watched(Collector):
-    """A sink at which others may wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._more = threading.Condition()
-
-    def emit(self, event: Event) -> None:
-        with self._more:
-            super().emit(event)
-            self._more.notify_all()
-
-    def until(self, wanted: Callable[[Happening], bool], count: int = 1) -> None:
-        """Waits for so many happenings of a kind, those that were there before included."""
-
-        def there() -> bool:
-            return sum(wanted(event.happening) for event in self.events) >= count
-
-        with self._more:
-            assert self._more.wait_for(there, PATIENCE_SECONDS), self.events
 
 
 class Stand:
@@ -88,7 +73,7 @@ class Stand:
         self.sink.until(lambda h: isinstance(h, CameraChanged) and h.up is up, count)
 
     def happened(self, kind: type[Kind]) -> list[Kind]:
-        return [e.happening for e in self.sink.events if isinstance(e.happening, kind)]
+        return self.sink.happened(kind)
 
 
 class Remembering(ColourEmbedder):

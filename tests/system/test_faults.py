@@ -1,0 +1,289 @@
+"""The whole daemon and its faults: impossible reloads, signals at any moment, a full disk."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from coloured import ANN, PATIENCE_SECONDS, Cast, ColourDetector, scene
+from plugged_camera import Machine
+from scripted_camera import ScriptedCamera, Step
+from staged_daemon import Staged
+
+from edgefaced.config.settings import Settings
+from edgefaced.errors import (
+    ConfigError,
+    EdgefacedError,
+    ModelMissing,
+    PictureError,
+)
+from edgefaced.events import CameraChanged, DecisionMade, Happening, Trouble
+from edgefaced.protocols import Camera
+from edgefaced.types import U8, FaceDetection, Frame
+
+
+def settings(cool_down_seconds: float) -> Settings:
+    """Settings that differ from others by something that these tests do not look at."""
+    return Settings.model_validate({"policy": {"cool_down_seconds": cool_down_seconds}})
+
+
+CHANGED = settings(7.0)
+
+
+def ann(number: int) -> U8:
+    return scene((ANN, 50), sequence=number)
+
+
+def is_trouble(where: str) -> Callable[[Happening], bool]:
+    return lambda happening: isinstance(happening, Trouble) and happening.where == where
+
+
+def is_decision(happening: Happening) -> bool:
+    return isinstance(happening, DecisionMade)
+
+
+# Reload
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        ConfigError("recognition.target_fpir = 7: at most 0.5"),
+        ModelMissing("the pack reference is not here"),
+        settings(8.0),
+    ],
+    ids=["configuration", "pack", "pack of other settings"],
+)
+def test_a_reload_that_cannot_be_keeps_the_old_line_and_says_so(
+    nonsense: Settings | EdgefacedError, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path / "machine")
+
+    def cast(wanted: Settings) -> Cast:
+        if wanted.policy.cool_down_seconds == 8.0:
+            raise ModelMissing("the pack reference is not here")
+        return Cast(machine.open)
+
+    staged = Staged(tmp_path, cast)
+    before = staged.daemon.line
+
+    def scenario() -> None:
+        staged.sink.until(is_decision)
+        staged.heard.until("READY")
+        staged.reload(nonsense)
+        trouble = staged.sink.until(is_trouble("configuration"))
+        assert isinstance(trouble, Trouble)
+        assert trouble.detail.startswith("not taken: ")
+        staged.heard.until("READY", 2)
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
+    assert staged.daemon.line is before
+    assert staged.heard.words[-1] == "STOPPING"
+
+
+def test_ready_is_said_again_with_the_new_lines_first_frame_and_not_before(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    opened, gate = threading.Event(), threading.Event()
+
+    def open_slowly() -> Camera:
+        opened.set()
+        assert gate.wait(PATIENCE_SECONDS)
+        return machine.open()
+
+    staged = Staged(tmp_path, lambda s: Cast(open_slowly if s == CHANGED else machine.open))
+
+    def scenario() -> None:
+        staged.heard.until("READY")
+        staged.reload(CHANGED)
+        staged.heard.until("RELOADING")
+        assert opened.wait(PATIENCE_SECONDS)
+        ticks = staged.heard.said("STATUS")
+        staged.heard.until("STATUS", ticks + 2)
+        assert staged.heard.said("READY") == 1
+        gate.set()
+        staged.heard.until("READY", 2)
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
+
+
+def test_a_camera_that_is_gone_at_a_reload_is_reported_and_comes_back(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    staged = Staged(tmp_path, lambda s: Cast(machine.open))
+
+    def scenario() -> None:
+        staged.heard.until("READY")
+        machine.unplug()
+        staged.reload(CHANGED)
+        staged.heard.until("READY", 2)
+        staged.heard.until("STATUS NO CAMERA")
+        machine.plug_in(3)
+        staged.sink.until(is_decision)
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
+    assert staged.daemon.settings == CHANGED
+
+
+@pytest.mark.parametrize("error", [PictureError("no picture"), ZeroDivisionError("a bug")])
+def test_a_new_line_that_fails_before_its_first_frame_gives_way_to_the_old_settings(
+    error: Exception, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path / "machine")
+
+    def broken() -> Camera:
+        raise error
+
+    staged = Staged(tmp_path, lambda s: Cast(broken if s == CHANGED else machine.open))
+
+    def scenario() -> None:
+        staged.heard.until("READY")
+        staged.reload(CHANGED)
+        trouble = staged.sink.until(is_trouble("configuration"))
+        assert isinstance(trouble, Trouble)
+        assert trouble.detail == f"not taken: capture: {error}"
+        staged.heard.until("READY", 2)
+        staged.sink.until(lambda h: isinstance(h, CameraChanged) and h.up, 2)
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
+    assert staged.daemon.settings == Settings()
+
+
+def test_a_line_that_fails_later_ends_the_daemon_with_the_errors_code(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    bad = threading.Event()
+
+    class Failing(ColourDetector):
+        def detect(self, frame: Frame) -> list[FaceDetection]:
+            if bad.is_set():
+                raise PictureError("a network gone wrong")
+            return super().detect(frame)
+
+    staged = Staged(tmp_path, lambda s: Cast(machine.open, detector=Failing()))
+
+    def scenario() -> None:
+        staged.heard.until("READY")
+        staged.reload(CHANGED)
+        staged.heard.until("READY", 2)
+        bad.set()
+        staged.heard.until("STOPPING")
+
+    with machine.showing(ann):
+        ending = staged.play(scenario)
+    assert ending.exit_code == PictureError.exit_code
+    assert [failure.stage for failure in ending.failures] == ["detect"]
+
+
+# Signals
+
+
+def endless() -> Iterator[Step]:
+    for number in itertools.count():
+        yield scene((ANN, number % 150), sequence=number % 50)
+
+
+def filmed(ledger: list[str]) -> Cast:
+    return Cast(lambda: ScriptedCamera(endless(), ledger), replay=True)
+
+
+@contextmanager
+def signals_end(staged: Staged) -> Iterator[None]:
+    """Also before it runs and after it: a test's process must live on."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: staged.daemon.stop())
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_it_ends_in_order_whenever_a_signal_comes(tmp_path: Path) -> None:
+    """At the start, at work, in the middle of a reload and of several."""
+    chance = random.Random(12)
+    threads = set(threading.enumerate())
+    for turn in range(60):
+        ledger: list[str] = []
+        staged = Staged(tmp_path / str(turn), lambda s: filmed(ledger))  # noqa: B023 - used at once
+        moments = [chance.uniform(0, 0.05) for _ in range(chance.choice([1, 1, 2, 3]))]
+
+        def scenario(staged: Staged = staged, moments: list[float] = moments) -> None:
+            pause = threading.Event()
+            for number, moment in enumerate(moments[:-1]):
+                pause.wait(moment)
+                staged.settings = settings(20.0 + number)
+                os.kill(os.getpid(), signal.SIGHUP)
+            pause.wait(moments[-1])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        hang_up = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with signals_end(staged):
+                ending = staged.play(scenario)
+        finally:
+            signal.signal(signal.SIGHUP, hang_up)
+        assert (ending.exit_code, ending.failures, ending.stragglers) == (0, (), ())
+        assert ledger.count("lent") == ledger.count("back")
+        assert staged.sink.closed
+        assert staged.heard.words[-1] == "STOPPING"
+    assert set(threading.enumerate()) == threads
+
+
+STORM = """
+import os, signal, sys, time
+for _ in range(8000):
+    os.kill(int(sys.argv[1]), signal.SIGHUP)
+    time.sleep(0.00002)
+"""
+
+
+def test_a_storm_of_signals_meets_no_lock(tmp_path: Path) -> None:
+    """A handler runs between any two steps of the main thread: one that waits for a lock that this
+    thread holds would wait for ever.
+    """
+    machine = Machine(tmp_path / "machine")
+    staged = Staged(tmp_path, lambda s: Cast(machine.open))
+
+    def scenario() -> None:
+        staged.heard.until("READY")
+        subprocess.run([sys.executable, "-c", STORM, str(os.getpid())], check=True)
+        staged.sink.until(is_decision)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with machine.showing(ann), signals_end(staged):
+        assert staged.play(scenario).exit_code == 0
+
+
+# Hanging
+
+
+def test_a_network_that_never_answers_starves_the_watchdog(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    hangs, over = threading.Event(), threading.Event()
+
+    class Hanging(ColourDetector):
+        def detect(self, frame: Frame) -> list[FaceDetection]:
+            hangs.set()
+            assert over.wait(PATIENCE_SECONDS)
+            return super().detect(frame)
+
+    staged = Staged(tmp_path, lambda s: Cast(machine.open, detector=Hanging()))
+
+    def scenario() -> None:
+        assert hangs.wait(PATIENCE_SECONDS)
+        staged.heard.until("STATUS", staged.heard.said("STATUS") + 2)
+        fed = staged.heard.said("WATCHDOG")
+        staged.heard.until("STATUS", staged.heard.said("STATUS") + 3)
+        assert staged.heard.said("WATCHDOG") == fed
+        over.set()
+        staged.heard.until("WATCHDOG", fed + 1)
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
