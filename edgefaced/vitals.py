@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgefaced.config.settings import Settings
@@ -62,7 +63,7 @@ class Vitals:
     """Counters are since the line was started, which a reload of the configuration does anew.
 
     `camera` is None before the first frame; `motion` and `npu` are None where there is none;
-    `celsius` None where no temperature is known, and then
+    `celsius` (the hottest of `zones`) None where no temperature is known, and then
     `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
     the start of the process, by "idle" and "active".
     """
@@ -88,6 +89,7 @@ class Vitals:
     pace: Pace
     bands: tuple[str, ...]
     celsius: float | None
+    zones: Mapping[str, float]
     temperature_fault: str | None
     motion: MotionVitals | None
     npu: NpuReading | None
@@ -141,6 +143,7 @@ def vitals_of(
         pace=line.pace.current,
         bands=tuple(band.name for band in settings.thermal.ladder()),
         celsius=thermostat.celsius,
+        zones=thermostat.zones,
         temperature_fault=thermostat.fault,
         motion=None if line.motion is None else MotionVitals(line.motion.up, line.motion.motions),
         npu=npu,

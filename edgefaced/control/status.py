@@ -44,6 +44,7 @@ def status(vitals: Vitals) -> Document:
         },
         "temperature_celsius": vitals.celsius,
         "temperature_fault": vitals.temperature_fault,
+        "zones_celsius": dict(vitals.zones),
         "motion_sensor": _motion(vitals.motion),
         "npu": _npu(vitals.npu),
         "cpu": {

@@ -59,8 +59,8 @@ def _surroundings(vitals: Vitals) -> Iterator[Metric]:
     yield _gauge("camera_up", "1 while frames arrive.", float(vitals.camera_up))
     yield _total("camera_restarts", "Times the camera was opened again.", vitals.camera_restarts)
     yield _counter("camera_lost_frames", "Frames that never left it.", "reason", vitals.frames_lost)
-    if vitals.celsius is not None:
-        yield _gauge("temperature_celsius", "Of the hottest zone watched.", vitals.celsius)
+    if vitals.zones:
+        yield _gauge("temperature_celsius", "Of the zones watched.", vitals.zones, "zone")
     yield _gauge(
         "temperature_unreadable",
         "1 while a zone that is to be watched cannot be read, which counts as hot.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from edgefaced.core.thermal import Pace, ThermalGovernor
 from edgefaced.errors import SensorError
 from edgefaced.events import PaceChanged
@@ -24,6 +26,8 @@ class Thermostat:
         self.celsius: float | None = None
         self.fault: str | None = None
         """Why no temperature is known: it counts as hot."""
+        self.zones: Mapping[str, float] = {}
+        """°C by zone, of the last tick."""
 
     def tick(self, line: Line, now: float) -> Pace:
         """Reads, decides, and tells the line; `now` in monotonic seconds."""
@@ -34,6 +38,7 @@ class Thermostat:
             reading, self.celsius, self.fault = None, None, str(error)
         else:
             reading = COOL_ENOUGH_CELSIUS if reading is None else reading
+        self.zones = dict(self._sensor.zones)
         pace = self._governor.update(reading, self._load(line), now)
         line.pace.current = pace
         if pace.stepped:

@@ -6,7 +6,7 @@ A sensor that cannot be read raises; the governor counts that as hot.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +33,11 @@ HOT = "the board counts as hot; thermal.zones names the zones that matter"
 class ThermalSensor(Protocol):
     """Reads the board's temperature."""
 
+    @property
+    def zones(self) -> Mapping[str, float]:
+        """°C by zone at the last `read`; empty where that raised."""
+        ...
+
     def read(self) -> float | None:
         """°C of the hottest place; None where the configuration names no zone to read.
 
@@ -55,8 +60,9 @@ class ZoneSensor:
         zones: Path = ZONES,
         firmware: Path = PI_FIRMWARE,
     ) -> None:
+        self.zones: dict[str, float] = {}
         self._patterns = tuple(patterns)
-        self._zones = zones
+        self._folder = zones
         self._firmware = firmware
         self._known: Counter[str] = Counter()
         """The most zones of each type that were there at once."""
@@ -65,17 +71,25 @@ class ZoneSensor:
         """Raises SensorError for a pattern that no zone matches, a zone that is missed or cannot
         be read, and nonsense in one.
         """
+        self.zones = {}
         if not self._patterns:
             return None
         found = self._matching()
         self._miss_nothing(found)
-        readings = [_celsius(folder) for folder, _ in found]
-        return max([*readings, *self._throttled()])
+        alike = Counter(kind for _, kind in found)
+        # Several of one type are told apart by the zone's folder.
+        zones = {
+            kind if alike[kind] == 1 else f"{kind} {folder.name}": _celsius(folder)
+            for folder, kind in found
+        }
+        hottest = max([*zones.values(), *self._throttled()])
+        self.zones = zones
+        return hottest
 
     def _matching(self) -> list[tuple[Path, str]]:
         """Folders and types."""
         found = []
-        for folder in sorted(self._zones.glob("thermal_zone*")):
+        for folder in sorted(self._folder.glob("thermal_zone*")):
             try:
                 kind = (folder / "type").read_bytes().decode("utf-8", "replace").strip()
             except FileNotFoundError:
@@ -91,7 +105,7 @@ class ZoneSensor:
         for pattern in self._patterns:
             if not any(fnmatch(kind, pattern) for kind in there):
                 raise SensorError(
-                    f"no thermal zone of type {pattern} in {self._zones}",
+                    f"no thermal zone of type {pattern} in {self._folder}",
                     "set thermal.zones; an empty list turns the governor's sensor off",
                 )
         if missed := sorted((self._known - there).elements()):
@@ -136,9 +150,12 @@ class ScriptedSensor:
 
     def __init__(self, readings: Sequence[float | SensorError]) -> None:
         self._readings = list(readings)
+        self.zones: dict[str, float] = {}
 
     def read(self) -> float | None:
         reading = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
+        self.zones = {}
         if isinstance(reading, SensorError):
             raise reading
+        self.zones = {"scripted": reading}
         return reading

@@ -106,6 +106,7 @@ class Status(Shape):
     pace: PaceNow
     temperature_celsius: float | None
     temperature_fault: str | None
+    zones_celsius: dict[str, float]
     motion_sensor: Motion | None
     npu: Npu | None
     cpu: Cpu
@@ -128,6 +129,7 @@ def test_the_document_has_its_shape() -> None:
     assert seen.cpu == Cpu(share=0.25, idle_share=None, active_share=0.25)
     assert (seen.frames_per_second, seen.decisions) == (30.0, {"known": 2})
     assert (seen.pace.band, seen.temperature_celsius) == ("cool", 51.5)
+    assert seen.zones_celsius == {"scripted": 51.5}
     assert seen.stages["detect"].count == 4
     assert (seen.motion_sensor, seen.npu) == (None, None)
     daemon.line.capturer.description = DESCRIPTION

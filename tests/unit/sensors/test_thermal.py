@@ -37,7 +37,9 @@ def sensor(folder: Path, *patterns: str) -> ZoneSensor:
 def test_the_hottest_zone_counts(tmp_path: Path) -> None:
     zone(tmp_path, 0, "cpu-thermal", "45123")
     zone(tmp_path, 1, "npu-thermal", "61500")
-    assert sensor(tmp_path).read() == 61.5
+    thermal = sensor(tmp_path)
+    assert thermal.read() == 61.5
+    assert thermal.zones == {"cpu-thermal": 45.123, "npu-thermal": 61.5}
     assert sensor(tmp_path, "cpu*").read() == 45.123
 
 
@@ -75,6 +77,7 @@ def test_a_zone_that_goes_is_missed_until_it_is_back_under_any_number(tmp_path: 
     for _ in range(2):
         with pytest.raises(SensorError, match="has gone: npu-thermal"):
             thermal.read()
+        assert thermal.zones == {}
     zone(tmp_path, 7, "npu-thermal", "53000")
     assert thermal.read() == 53
 
@@ -85,6 +88,7 @@ def test_a_zone_that_comes_is_read_and_then_missed_as_any_other(tmp_path: Path) 
     assert thermal.read() == 45
     zone(tmp_path, 1, "soc-thermal", "70000")
     assert thermal.read() == 70
+    assert thermal.zones == {"soc-thermal thermal_zone0": 45, "soc-thermal thermal_zone1": 70}
     remove(tmp_path / "thermal_zone0")
     with pytest.raises(SensorError, match="has gone: soc-thermal"):
         thermal.read()
