@@ -37,6 +37,7 @@ from edgefaced.models.state import model_state, outdated
 from edgefaced.models.store import ModelStore
 from edgefaced.recognition.threshold import threshold_for
 from edgefaced.sensors.thermal import ZONES, ZoneSensor
+from edgefaced.sinks.choose import lacking
 from edgefaced.types import Role
 
 
@@ -75,6 +76,7 @@ def check(settings: Settings, places: Places, machine: Machine | None = None) ->
         *_key(places),
         *_metrics(settings),
         *_attendance(settings),
+        *(_caution(name, error) for name, error in lacking(settings, places)),
         *(Caution("doors", words) for words in cautions(settings)),
     ]
 

@@ -10,6 +10,7 @@ from typing import Any
 from edgefaced.errors import EventRefused, SinkAway
 from edgefaced.events import Event
 from edgefaced.sinks.journal import harmless
+from edgefaced.sinks.patience import Patience
 from edgefaced.sinks.program import Ended, run_bounded
 from edgefaced.sinks.wire import NameOf, described, packed
 
@@ -46,8 +47,7 @@ class CommandSink:
             self._argv,
             packed(body) + b"\n",
             environment(body),
-            seconds=self._seconds,
-            stop=self._stop,
+            Patience(self._seconds, self._stop),
         )
         if ended.code == 0:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 from edgefaced.config.sinks import shown_url
 from edgefaced.errors import ConfigError
+from edgefaced.sinks.patience import Patience
 
 SLICE_SECONDS = 0.1
 END_SECONDS = 1.0
@@ -95,13 +95,13 @@ class Poster:
 
     def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
         """Raises OSError: unreachable, not trusted, no HTTP, too slow, or all stops."""
-        end = time.monotonic() + self._seconds
+        patience = Patience(self._seconds, self._stop)
         # Looking up a name cannot be interrupted: one that hangs is waited for, not joined by more.
-        if self._last is not None and not self._wait_for(self._last, end):
+        if self._last is not None and not _has_ended(self._last, patience):
             raise TimeoutError("the look-up of its name hangs")
         attempt = self._last = Attempt(self._connection(), self._where.target, headers, body)
         attempt.start()
-        if not self._wait_for(attempt, end):
+        if not _has_ended(attempt, patience):
             self.close()
             raise TimeoutError(f"no answer within {self._seconds:g} s")
         return attempt.outcome()
@@ -116,11 +116,6 @@ class Poster:
         if not where.tls:
             return HTTPConnection(where.host, where.port, timeout=seconds)
         return HTTPSConnection(where.host, where.port, timeout=seconds, context=self._context)
-
-    def _wait_for(self, attempt: Attempt, end: float) -> bool:
-        while attempt.is_alive() and time.monotonic() < end and not self._stop.is_set():
-            attempt.join(SLICE_SECONDS)
-        return not attempt.is_alive()
 
 
 class Attempt(threading.Thread):
@@ -169,3 +164,9 @@ class Attempt(threading.Thread):
             with suppress(OSError):  # over already
                 # Not SSLSocket's, which would take away what the other thread reads from.
                 socket.socket.shutdown(way, socket.SHUT_RDWR)
+
+
+def _has_ended(attempt: Attempt, patience: Patience) -> bool:
+    while attempt.is_alive() and not patience.is_over():
+        attempt.join(SLICE_SECONDS)
+    return not attempt.is_alive()

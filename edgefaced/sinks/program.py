@@ -6,12 +6,13 @@ import os
 import select
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
+
+from edgefaced.sinks.patience import Patience
 
 KEPT_BYTES = 4096
 """Of what a program says, the end."""
@@ -34,15 +35,12 @@ def run_bounded(
     argv: Sequence[str],
     given: bytes,
     environment: Mapping[str, str],
-    *,
-    seconds: float,
-    stop: threading.Event,
+    patience: Patience,
 ) -> Ended:
-    """Runs a program with `given` on stdin until it ends, `seconds` are over or `stop` is set.
+    """Runs a program with `given` on stdin until it ends or `patience` is over.
 
     Whatever it started in its process group is killed then. Raises OSError where it cannot be run.
     """
-    end = time.monotonic() + seconds
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb", buffering=0):
         with os.fdopen(writer, "wb") as its_output, document(given) as its_input:
@@ -57,7 +55,7 @@ def run_bounded(
             )
         ear, over = Ear(reader), False
         try:
-            while not over and time.monotonic() < end and not stop.is_set():
+            while not over and not patience.is_over():
                 over = _has_ended(process.pid)
                 ear.listen(0 if over else SLICE_SECONDS)
         finally:

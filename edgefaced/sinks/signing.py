@@ -19,6 +19,7 @@ from edgefaced.errors import ConfigError
 
 PREFIX = "whsec_"
 LEAST_BYTES = 24
+NEW_KEY = f"(printf {PREFIX}; head -c 32 /dev/urandom | base64) > FILE"
 
 
 def keys_in(text: str, source: str) -> tuple[bytes, ...]:
@@ -46,6 +47,6 @@ def _key(line: str, source: str) -> bytes:
     except (ValueError, binascii.Error):
         raise ConfigError(
             f"{source}: holds a line that is no key of {LEAST_BYTES} bytes or more",
-            f"(printf {PREFIX}; head -c 32 /dev/urandom | base64) > FILE",
+            NEW_KEY,
         ) from None
     return key

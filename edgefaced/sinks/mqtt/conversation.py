@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefaced.errors import SinkAway
 from edgefaced.sinks.mqtt.topics import OFFLINE, Message, Topics
+from edgefaced.sinks.patience import Patience
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client
@@ -93,37 +93,35 @@ class Conversation:
         # The last reference but the caller's: with it go the client's own descriptors.
         self._client = None
 
-    def await_welcome(self, end: float, stop: threading.Event) -> bool:
-        """Whether it is accepted before `end` (monotonic), an end of it, or `stop`."""
-        self._await(lambda: self.welcome or self.over, end, stop)
+    def await_welcome(self, patience: Patience) -> bool:
+        """Whether it is accepted in time, before it is over."""
+        self._await(lambda: self.welcome or self.over, patience)
         return self.welcome and not self.over
 
-    def publish(self, message: Message, end: float, stop: threading.Event) -> None:
+    def publish(self, message: Message, patience: Patience) -> None:
         """Returns once the broker has acknowledged it. Raises SinkAway otherwise.
 
-        A broker that does not answer until `end` (monotonic) is taken for gone.
+        A broker that does not answer in time is taken for gone.
         """
         client = self._client
         if client is None:
             raise SinkAway(f"{self._broker.shown}: {self.reason}")
         info = client.publish(message.topic, message.payload, qos=1, retain=message.retain)
-        self._await(lambda: info.mid in self._answers or self.over, end, stop)
+        self._await(lambda: info.mid in self._answers or self.over, patience)
         with self._changed:
             answer = self._answers.pop(info.mid, None)
         if answer is None:
-            if not self.over and not stop.is_set():
-                self.cut("it does not acknowledge what it gets")
-            raise SinkAway(f"{self._broker.shown}: {self.reason or 'no acknowledgement yet'}")
+            self.cut("it does not acknowledge what it gets")
+            raise SinkAway(f"{self._broker.shown}: {self.reason}")
         if answer.is_failure:
             raise SinkAway(f"{self._broker.shown} does not take {message.topic}: {answer}")
         self.useful = True
 
-    def part(self, end: float) -> None:
-        """Ends it in good order, before `end` (monotonic): the last will is not published."""
+    def part(self, patience: Patience) -> None:
+        """Ends it in good order: the last will is not published."""
         if self._client is not None:
             self._client.disconnect()
-        with self._changed:
-            self._changed.wait_for(lambda: self.over, max(end - time.monotonic(), 0.0))
+        self._await(lambda: self.over, patience)
 
     def cut(self, reason: str) -> None:
         """Ends it at once, whatever the network does; the broker publishes the last will."""
@@ -197,9 +195,9 @@ class Conversation:
             self.over = self.over or over
             self._changed.notify_all()
 
-    def _await(self, happened: Callable[[], bool], end: float, stop: threading.Event) -> None:
+    def _await(self, happened: Callable[[], bool], patience: Patience) -> None:
         with self._changed:
-            while not happened() and not stop.is_set() and time.monotonic() < end:
+            while not happened() and not patience.is_over():
                 self._changed.wait(SLICE_SECONDS)
 
 

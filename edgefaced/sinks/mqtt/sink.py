@@ -14,6 +14,7 @@ from edgefaced.events import Event
 from edgefaced.sinks.mqtt.conversation import Broker, Conversation, Manners
 from edgefaced.sinks.mqtt.discovery import BIRTH, Entity, announcements, status_topic
 from edgefaced.sinks.mqtt.topics import LASTING_KINDS, ONLINE, STOPPED, Message
+from edgefaced.sinks.patience import Patience
 from edgefaced.sinks.wire import NameOf, described, packed
 
 EMIT_SECONDS = 10.0
@@ -80,23 +81,23 @@ class MqttSink:
         with self._lock:
             self._closing.set()
             conversation = self._conversation
-        end, never = time.monotonic() + FAREWELL_SECONDS, threading.Event()
+        patience = Patience(FAREWELL_SECONDS, threading.Event())
         if conversation.welcome:
             with suppress(SinkAway):  # the last will says that it is gone
-                conversation.publish(self._broker.topics.is_now(STOPPED), end, never)
-                conversation.part(end)
+                conversation.publish(self._broker.topics.is_now(STOPPED), patience)
+                conversation.part(patience)
         conversation.cut("all stops")
         # A look-up of a name may hang for long: such a thread ends by itself, without a word.
         self._keeper.join(END_SECONDS)
 
     def _publish(self, message: Message) -> None:
-        end = time.monotonic() + EMIT_SECONDS
+        patience = Patience(EMIT_SECONDS, self._stop)
         conversation = self._conversation
         # What is being connected is waited for, the pause after a failure is not.
-        if not conversation.await_welcome(end, self._stop):
+        if not conversation.await_welcome(patience):
             reason = conversation.reason or "no connection yet"
             raise SinkAway(f"{self._broker.shown}: {reason}")
-        conversation.publish(message, end, self._stop)
+        conversation.publish(message, patience)
 
     def _keep_connected(self) -> None:
         pause = FIRST_PAUSE_SECONDS
