@@ -81,31 +81,42 @@ def _due(
     """Positions up to `floor` that are too many or too old."""
     found = db.execute("SELECT kind, count(*) FROM records GROUP BY kind").fetchall()
     for kind, count in found:
-        keep, last = retention.of(kind), 0
-        if kind is not None and keep.records is not None and count > keep.records:
-            last = _nth_newest(db, kind, keep.records)
+        keep = retention.of(kind)
+        if kind is not None and keep.records is not None:
+            too_many = max(count - keep.records, 0)
+            yield from _positions(db, kind, "position <= ?", (floor,), min(too_many, PORTION))
         if keep.days is not None and now_us is not None:
-            # Order is by position: what lies before something that is too old is too old as well,
-            # also where the clock was wrong.
             limit = now_us - round(keep.days * DAY_US)
-            (old,) = db.execute(
-                "SELECT max(position) FROM records WHERE happened_us < ?", (limit,)
-            ).fetchone()
-            last = max(last, old or 0)
-        for (position,) in db.execute(
-            "SELECT position FROM records WHERE kind IS ? AND position <= ?"
-            " ORDER BY position LIMIT ?",
-            (kind, min(last, floor), PORTION),
-        ).fetchall():
-            yield position
+            yield from _positions(db, kind, "happened_us < ? AND position <= ?", (limit, floor))
+            last = min(floor, _undated_up_to(db, limit))
+            yield from _positions(db, kind, "happened_us IS NULL AND position <= ?", (last,))
 
 
-def _nth_newest(db: sqlite3.Connection, kind: str, number: int) -> int:
-    (position,) = db.execute(
-        "SELECT position FROM records WHERE kind = ? ORDER BY position DESC LIMIT 1 OFFSET ?",
-        (kind, number),
+def _positions(
+    db: sqlite3.Connection,
+    kind: str | None,
+    condition: str,
+    arguments: tuple[int, ...],
+    limit: int = PORTION,
+) -> Iterator[int]:
+    found = db.execute(
+        f"SELECT position FROM records WHERE kind IS ? AND {condition} ORDER BY position LIMIT ?",  # noqa: S608 - fixed texts
+        (kind, *arguments, limit),
+    )
+    return (position for (position,) in found.fetchall())
+
+
+def _undated_up_to(db: sqlite3.Connection, limit_us: int) -> int:
+    """Up to where records of a wrong clock are too old: such lie behind them, none that is not lies
+    before them.
+    """
+    (old,) = db.execute(
+        "SELECT max(position) FROM records WHERE happened_us < ?", (limit_us,)
     ).fetchone()
-    return int(position)
+    (young,) = db.execute(
+        "SELECT min(position) FROM records WHERE happened_us >= ?", (limit_us,)
+    ).fetchone()
+    return min(old or 0, old or 0 if young is None else young)
 
 
 def _shrink(
