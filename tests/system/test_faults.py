@@ -287,3 +287,37 @@ def test_a_network_that_never_answers_starves_the_watchdog(tmp_path: Path) -> No
 
     with machine.showing(ann):
         assert staged.play(scenario).exit_code == 0
+
+
+STAGES = ("capture", "detect", "recognise", "deliver watched")
+HANGING = Path(__file__).resolve().parents[1] / "support" / "hanging_daemon.py"
+
+
+def test_a_process_whose_thread_hangs_in_a_driver_ends_all_the_same_and_says_where(
+    tmp_path: Path,
+) -> None:
+    processes = {
+        stage: subprocess.Popen(
+            [sys.executable, str(HANGING), stage, str(tmp_path / stage)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for stage in STAGES
+    }
+    try:
+        for process in processes.values():
+            assert process.stdout is not None
+            assert process.stdout.readline() == "hangs\n"
+            process.send_signal(signal.SIGTERM)
+        for stage, process in processes.items():
+            _, said = process.communicate(timeout=PATIENCE_SECONDS)
+            assert process.returncode == EdgefacedError.exit_code, said
+            hanging = [line for line in said.splitlines() if line.endswith(" hangs")]
+            assert hanging == [f"edgefaced: {stage} hangs"]
+            assert "in hang_in_a_driver" in said
+            assert "Traceback" not in said
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.communicate()
