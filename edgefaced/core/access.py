@@ -166,10 +166,10 @@ def _circumstance(door: DoorRule, circumstances: Circumstances) -> Reason | None
         return Reason.TOO_LATE
     if circumstances.repeated is not False:
         return Reason.REPEATED
-    if circumstances.same_camera is not True:
-        return Reason.CAMERA
     if circumstances.lockdown is not False:
         return Reason.LOCKDOWN
+    if circumstances.same_camera is not True:
+        return Reason.CAMERA
     if circumstances.recorded is not True and door.opens_unrecorded is not True:
         return Reason.NOT_RECORDED
     return None

@@ -141,7 +141,8 @@ class Attendant:
                 for door in lowered:
                     house.say(f"{door} was unlocked when the daemon ended: its guard locked it")
                 house.guard_up(guard.send)
-                self._said = ""
+                # One that was well is replaced at once should it die.
+                self._said, self._try_again = "", 0.0
             case Unlocked(door):
                 house.guard_says(door, unlocked=True)
             case Locked(door):
