@@ -35,7 +35,7 @@ from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.state import outdated
 from edgefaced.models.store import ModelStore
-from edgefaced.outlets import recording_of, sinks_of
+from edgefaced.outlets import buttons_of, recording_of, sinks_of
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
@@ -285,7 +285,8 @@ class Daemon:
             sinks = {**sinks, "doors": doorkeeper_of(doors, self._places)}
         parts = self._parts(settings, self._places, sinks, self._tap)
         recording = recording_of(settings, self._places, self._backlog)
-        line = Line(replace(parts, recording=recording, doors=doors, stop=stop))
+        buttons = buttons_of(settings)
+        line = Line(replace(parts, recording=recording, doors=doors, buttons=buttons, stop=stop))
         store = ModelStore(self._places.models_dir)
         manifest = find_pack(settings.models.pack, (store.layout.packs,))
         if words := outdated(manifest, store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from edgefaced.attendance.clerk import NAME as CLERK
 from edgefaced.attendance.clerk import clerk_plan
@@ -11,8 +12,11 @@ from edgefaced.attendance.zone import zone_of
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
+from edgefaced.gpio.choose import open_input
+from edgefaced.gpio.lines import InputLine
 from edgefaced.ledger.retention import Keep, Retention
 from edgefaced.ledger.store import Ledger
+from edgefaced.pipeline.buttons import Buttons
 from edgefaced.pipeline.recorder import Backlog, Recording
 from edgefaced.protocols import SinkPlans
 from edgefaced.sinks.choose import chosen_sinks
@@ -50,6 +54,20 @@ def _clerks(settings: Settings, places: Places) -> SinkPlans:
     rules = section.rules(zone_of(section.time_zone))
     needs_liveness = section.liveness == "required"
     return {CLERK: clerk_plan(rules, places.events_file, needs_liveness=needs_liveness)}
+
+
+def buttons_of(settings: Settings) -> Buttons | None:
+    """The buttons of attendance, where there are any."""
+    section = settings.attendance
+    chip, wired = section.button_chip, section.button_lines()
+    if not section.enabled or section.mode != "button" or chip is None:
+        return None
+    kind, active_low = section.button_chip_kind, section.button_active_low
+
+    def opener(line: str) -> Callable[[], InputLine]:
+        return lambda: open_input(kind, chip, line, active_low=active_low)
+
+    return Buttons({direction: opener(line) for direction, line in wired.items()})
 
 
 def retention_of(section: LedgerSection) -> Retention:

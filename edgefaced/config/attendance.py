@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from edgefaced.config.section import Section
 from edgefaced.core.attendance import AttendanceRules, Mode, WorkingDays
+from edgefaced.types import Direction
 
 WallTime = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 """Hours and minutes, as a clock on the wall shows them: "04:00"."""
@@ -61,6 +62,11 @@ class AttendanceSection(Section):
         if lines[0] is not None and lines[0] == lines[1]:
             raise ValueError("in_button_line and out_button_line are the same line")
         return self
+
+    def button_lines(self) -> dict[Direction, str]:
+        """Names of the lines that have a button."""
+        lines = {Direction.IN: self.in_button_line, Direction.OUT: self.out_button_line}
+        return {direction: line for direction, line in lines.items() if line is not None}
 
     def working_days(self, zone: tzinfo) -> WorkingDays:
         """The same as the core's value, in a zone."""

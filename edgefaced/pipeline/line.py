@@ -84,6 +84,8 @@ class Parts:
     """Ends every waiting; the line sets it when it stops."""
     doors: Attending | None = None
     """Locks, buttons and contacts; who decides about them is a sink."""
+    buttons: Attending | None = None
+    """Of attendance: for coming and for going."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -156,6 +158,8 @@ class Line:
             judge.finish()
             if motion is not None:
                 motion.end()
+            if parts.buttons is not None:
+                parts.buttons.end()
             self.deliveries.close()
 
         self.crew.add("recognise", judge.run, judge_ends)
@@ -166,6 +170,9 @@ class Line:
         if parts.doors is not None:
             parts.doors.connect(self.postbox.announce, self._camera_found, stop)
             self.crew.add("doors", parts.doors.run, parts.doors.end)
+        if parts.buttons is not None:
+            parts.buttons.connect(self.postbox.announce, self._camera_found, stop)
+            self.crew.add("buttons", parts.buttons.run, parts.buttons.end)
         self.crew.tell_failure = self._announce_failure
 
     def _camera_found(self) -> str | None:
