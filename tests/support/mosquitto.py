@@ -119,6 +119,7 @@ class Subscriber:
     def __init__(self, broker: Mosquitto, *topics: str) -> None:
         self._changed = threading.Condition()
         self._subscribed = False
+        self._over = False
         self.heard: list[Heard] = []
         self.client = Client(
             CallbackAPIVersion.VERSION2,
@@ -128,6 +129,7 @@ class Subscriber:
         )
         self.client.on_subscribe = self._on_subscribe
         self.client.on_message = self._on_message
+        self.client.on_disconnect = self._on_disconnect
         self.client.connect(str(broker.socket))
         self.client.loop_start()
         self.client.subscribe([(topic, SubscribeOptions(qos=0)) for topic in topics])
@@ -136,6 +138,10 @@ class Subscriber:
     def wait(self, happened: Callable[[], object]) -> None:
         with self._changed:
             assert self._changed.wait_for(happened, PATIENCE_SECONDS), self.heard
+
+    def drain(self) -> None:
+        """Returns when all has come that a broker sent which is dead now."""
+        self.wait(lambda: self._over)
 
     def on(self, topic: str) -> list[bytes]:
         """What was heard on a topic, in order."""
@@ -168,6 +174,11 @@ class Subscriber:
     def _on_subscribe(self, *_: Any) -> None:
         with self._changed:
             self._subscribed = True
+            self._changed.notify_all()
+
+    def _on_disconnect(self, *_: Any) -> None:
+        with self._changed:
+            self._over = True
             self._changed.notify_all()
 
     def _on_message(self, _: Any, __: Any, message: Any) -> None:
