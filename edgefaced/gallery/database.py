@@ -177,7 +177,8 @@ def _as_ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
     name: str = getattr(error, "sqlite_errorname", "")
     if not name:
         return error  # the module's own complaint (wrong thread, closed): a fault of the caller
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    # PROTOCOL: so many tries to share the log with others have failed that SQLite gave up.
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return GalleryBusy(f"{path} is locked by another process", "try again")
     if name.startswith("SQLITE_FULL"):
         return StorageError(f"{path}: the disk is full", "nothing was changed; make room")
