@@ -20,7 +20,8 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 def _flat(above: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        # A table of nothing inside a section is a value like any other.
+        if isinstance(value, dict) and (value or not above):
             yield from _flat(f"{above}{key}.", value)
         else:
             yield f"{above}{key}", value

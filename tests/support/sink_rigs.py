@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+import door_rigs
 from gate import Gate
 from mosquitto import Subscriber, mosquitto
 from receiver import receiving
 
 from edgefaced.control.hub import EventHub
+from edgefaced.doors.doorkeeper import Doorkeeper, GalleryRights
 from edgefaced.protocols import EventSink
 from edgefaced.sinks.command import CommandSink
 from edgefaced.sinks.journal import JournalSink, journal_writer
@@ -208,6 +210,16 @@ def mqtt(wish: Wish) -> Iterator[Rig]:
         yield Rig(sink, arrived, FarEnd(go, come_back))
 
 
+@contextmanager
+def doorkeeper(wish: Wish) -> Iterator[Rig]:
+    doors = door_rigs.Rig(door_rigs.settings(), wish.folder / "doors.json")
+    nowhere = GalleryRights(wish.folder / "no gallery", wish.folder / "no key")
+    ended = threading.Event()
+    yield Rig(Doorkeeper(doors.house, nowhere, ended.set), None, knows_names=False)
+    assert ended.is_set()
+    assert doors.orders == [], "nobody has any right here"
+
+
 def ids_in(texts: list[str]) -> list[str]:
     """The ids of events in what arrived."""
     return [_id_in(text) for text in texts]
@@ -236,4 +248,5 @@ RIGS: list[Callable[[Wish], AbstractContextManager[Rig]]] = [
     command,
     webhook,
     mqtt,
+    doorkeeper,
 ]
