@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
 from pathlib import Path
 
 import click
-from rich.table import Column, Table
 
 from edgefaced.attendance.correcting import PLACE
 from edgefaced.attendance.reading import EVER, Period
@@ -16,11 +14,8 @@ from edgefaced.attendance.report import (
     DAY_COLUMNS,
     INTERVAL_COLUMNS,
     PERSON_COLUMNS,
-    Reader,
-    corrections_of,
     day_body,
     day_cells,
-    duration,
     interval_cells,
     person_cells,
     punch_body,
@@ -28,18 +23,16 @@ from edgefaced.attendance.report import (
 )
 from edgefaced.cli.attendance_correct import correct
 from edgefaced.cli.attendance_options import Choice, Findings, choice_options, find, written_to
+from edgefaced.cli.attendance_tables import days_table, people_table, records_table, show
 from edgefaced.cli.context import CliContext, pass_context
-from edgefaced.cli.output import json_option, note, plain, print_json, stdout
+from edgefaced.cli.output import json_option, note, print_json
 from edgefaced.core.attendance import Punch
-from edgefaced.core.attendance_days import DayTotal, Total, by_day, by_person
+from edgefaced.core.attendance_days import Total, by_day, by_person
 from edgefaced.errors import UsageError
 from edgefaced.gallery.export_file import write_export
 from edgefaced.ledger.store import Ledger
 from edgefaced.spreadsheet import BYTE_ORDER_MARK, Cell, csv_lines
 from edgefaced.types import Direction
-
-SHOWN = 13
-"""Characters of a record's id in a table: enough to name it by."""
 
 
 @click.group()
@@ -69,18 +62,7 @@ def list_records(context: CliContext, /, *, as_json: bool, **choice: str | None)
             {**_head(found), "records": [punch_body(punch, found.reader) for punch in punches]}
         )
         return
-    table = _table("time", "name", "", "by", "record", "remarks")
-    for punch in punches:
-        table.add_row(
-            found.reader.local(punch.moment.utc),
-            plain(found.reader.name(punch.person_id)),
-            punch.direction.value,
-            plain(punch.source),
-            punch.record_id[:SHOWN],
-            plain(_remarks(punch)),
-            style="strike" if punch.void else "",
-        )
-    _show(table, len(punches), "record")
+    show(records_table(punches, found.reader), len(punches), "record")
 
 
 @attendance.command()
@@ -115,9 +97,9 @@ def summary(
     elif as_csv:
         _print_csv(DAY_COLUMNS, (day_cells(day, reader) for day in days))
     elif per_person:
-        _show(_people_table(found, people), len(people), "person")
+        show(people_table(people, reader), len(people), "person")
     else:
-        _show(_days_table(found, days), len(days), "day")
+        show(days_table(days, reader), len(days), "day")
 
 
 @attendance.command()
@@ -195,67 +177,6 @@ def _head(found: Findings) -> dict[str, str | None]:
 def _in_order(found: Findings, totals: Sequence[Total]) -> list[Total]:
     place = {person: i for i, person in enumerate(found.people)}
     return sorted(totals, key=lambda total: place[total.person_id])
-
-
-def _remarks(punch: Punch) -> str:
-    clock = "" if punch.synchronised else "clock not synchronised"
-    return "; ".join(remark for remark in (corrections_of(punch), clock) if remark)
-
-
-def _days_table(found: Findings, days: Iterable[DayTotal]) -> Table:
-    table = _table("day", "name", "in", "out", "hours", "remarks")
-    for day in days:
-        total, reader = day.total, found.reader
-        table.add_row(
-            day.day.isoformat(),
-            plain(reader.name(total.person_id)),
-            _clock(day.day, total.first_in, reader),
-            _clock(day.day, total.last_out, reader),
-            duration(total.seconds),
-            _said(total),
-        )
-    return table
-
-
-def _people_table(found: Findings, people: Iterable[Total]) -> Table:
-    table = _table("name", "days", "hours", "remarks")
-    for total in people:
-        name = plain(found.reader.name(total.person_id))
-        table.add_row(name, str(total.days), duration(total.seconds), _said(total))
-    return table
-
-
-def _clock(day: date, moment: datetime | None, reader: Reader) -> str:
-    """The time of day, with the days that lie between, as on a night shift."""
-    if moment is None:
-        return "-"
-    local = moment.astimezone(reader.zone)
-    later = (local.date() - day).days
-    return f"{local:%H:%M:%S}" + (f" +{later}" if later else "")
-
-
-def _said(total: Total) -> str:
-    states = [interval.state.value for interval in total.intervals]
-    remarks = [
-        f"{states.count(state)} × {state}"
-        for state in ("no check-out", "no check-in")
-        if state in states
-    ]
-    remarks += ["present"] * total.present + ["corrected"] * total.corrected
-    remarks += [] if total.synchronised else ["clock not synchronised"]
-    return ", ".join(remarks)
-
-
-def _table(*headings: str) -> Table:
-    columns = (Column(heading, overflow="fold") for heading in headings)
-    return Table(*columns, box=None, pad_edge=False)
-
-
-def _show(table: Table, rows: int, what: str) -> None:
-    if rows:
-        stdout.print(table)
-    else:
-        note(f"no {what} in this period")
 
 
 def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
