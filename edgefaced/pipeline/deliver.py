@@ -55,7 +55,8 @@ class Attempts:
     def failed(self, error: OSError | EdgefacedError) -> None:
         self.failures += 1
         detail = (error.message if isinstance(error, EdgefacedError) else str(error)) or repr(error)
-        if not self.fault:
+        # The ledger's own trouble is announced by the recorder, once for all.
+        if not self.fault and not isinstance(error, LedgerError):
             self._announce(Trouble(self._sink, detail))
         self.fault = detail
 
@@ -130,29 +131,27 @@ class Desk(Protocol):
     """What is done with each record."""
 
     def serve(self, ledger: Ledger, record: Record) -> None:
-        """Does it, then moves the cursor. Raises OSError or EdgefacedError to be asked again."""
+        """Raises OSError or EdgefacedError to be asked again."""
         ...
 
     def close(self) -> None: ...
 
 
 class SinkDesk:
-    """Gives a record to a sink, then moves the cursor: at least once."""
+    """Gives a record to a sink. The cursor is moved afterwards: at least once."""
 
-    def __init__(self, name: str, sink: EventSink) -> None:
-        self._name = name
+    def __init__(self, sink: EventSink) -> None:
         self._sink = sink
 
     def serve(self, ledger: Ledger, record: Record) -> None:
         self._sink.emit(record.event)
-        ledger.advance(self._name, record.position)
 
     def close(self) -> None:
         self._sink.close()
 
 
 class ClerkDesk:
-    """Records a clerk's answer and moves its cursor in one transaction: exactly once."""
+    """Records a clerk's answer, which moves its cursor in the same transaction: exactly once."""
 
     def __init__(
         self,
@@ -169,8 +168,6 @@ class ClerkDesk:
         answers = self._clerk.answer(record.event)
         if answers:
             self._recorded(ledger.append_and_advance(answers, self._name, record.position))
-        else:
-            ledger.advance(self._name, record.position)
 
     def close(self) -> None:
         self._clerk.close()
@@ -224,14 +221,15 @@ class Lasting:
         """Raises LedgerError where the ledger must be opened again."""
         while not self._must_go():
             heartbeat.beat()
-            head = ledger.head().position
-            self._take_over(ledger.cursors().get(self._name, Cursor(0, 0)))
+            head, stored = ledger.head().position, ledger.cursors().get(self._name, Cursor(0, 0))
+            self._take_over(stored)
+            if stored.position < self.cursor.position:  # what was served, and could not be noted
+                ledger.advance(self._name, self.cursor.position)
             records = ledger.after(self.cursor.position, BATCH)
-            for record in records:
-                heartbeat.beat()
-                if self._must_go() or not self._serve(desk, ledger, record, heartbeat):
-                    return
             if records:
+                taken = self._serve(desk, ledger, records, heartbeat)
+                if not taken and not self.attempts.rest(heartbeat):
+                    return
                 continue
             if self.cursor.position < head:  # what is left was redacted
                 ledger.advance(self._name, head)
@@ -241,9 +239,14 @@ class Lasting:
             except Closed:
                 return
 
-    def _serve(self, desk: Desk, ledger: Ledger, record: Record, heartbeat: Heartbeat) -> bool:
-        """Until the record is taken; False where the line ends before."""
-        while True:
+    def _serve(
+        self, desk: Desk, ledger: Ledger, records: tuple[Record, ...], heartbeat: Heartbeat
+    ) -> bool:
+        """One after another; False at the first that is not taken."""
+        for record in records:
+            if self._must_go():
+                break
+            heartbeat.beat()
             try:
                 desk.serve(ledger, record)
             except LedgerError:
@@ -251,16 +254,14 @@ class Lasting:
             except EventRefused as error:
                 self.attempts.failed(error)
                 self.refused += 1
-                ledger.advance(self._name, record.position)
-                return True
             except (OSError, EdgefacedError) as error:
                 self.attempts.failed(error)
+                return False
             else:
                 self.attempts.well()
-                self._take_over(Cursor(record.position, self.cursor.lost))
-                return True
-            if not self.attempts.rest(heartbeat):
-                return False
+            self._take_over(Cursor(record.position, self.cursor.lost))
+            ledger.advance(self._name, record.position)
+        return True
 
     def _take_over(self, stored: Cursor) -> None:
         """A cursor never goes back, also where another process has forgotten it."""

@@ -130,7 +130,7 @@ class Deliveries:
     def _desk(self, name: str, plan: SinkPlan | ClerkPlan) -> Callable[[], Desk]:
         if isinstance(plan, SinkPlan):
             open_sink = plan.open
-            return lambda: SinkDesk(name, open_sink())
+            return lambda: SinkDesk(open_sink())
         open_clerk = plan.open
         return lambda: ClerkDesk(name, open_clerk(), self._answered)
 
