@@ -6,7 +6,6 @@ its decision: whatever dies in between, a decision leads to one record or to non
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -46,7 +45,8 @@ class AttendanceClerk:
         self._open_ledger = open_ledger
         self._needs_liveness = needs_liveness
         self._register: Register | None = None
-        self._decisions: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
+        self._decisions: dict[str, Event] = {}
+        """The last one, and the one that a button is waited for."""
         self._answered = "", tuple[Event, ...]()
 
     def answer(self, event: Event) -> Sequence[Event]:
@@ -67,8 +67,7 @@ class AttendanceClerk:
         check_in = self._judge(register, event)
         if check_in is None:
             return ()
-        decision = next(d for d in self._decisions if d.id == check_in.sighting.event_id)
-        record = attended_event(decision, check_in)
+        record = attended_event(self._decisions[check_in.sighting.event_id], check_in)
         if isinstance(record.happening, Attended):
             register.book.take(punch_of(record, record.happening))
         return (record,)
@@ -78,7 +77,8 @@ class AttendanceClerk:
             case DecisionMade(decision=Decision(person_id=str(person_id)) as decision) if (
                 self._counts(decision)
             ):
-                self._decisions.append(event)
+                waiting = {i: d for i, d in self._decisions.items() if i == register.waiting}
+                self._decisions = {**waiting, event.id: event}
                 return register.saw(sighting_of(event, person_id))
             case DirectionChosen(direction) if self._rules.mode is Mode.BUTTON:
                 return register.pressed(direction, moment_of(event))

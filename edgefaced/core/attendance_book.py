@@ -116,6 +116,11 @@ class Register:
     _pressed: tuple[Direction, Moment] | None = None
     """A button that nobody was seen for yet."""
 
+    @property
+    def waiting(self) -> str | None:
+        """The id of the decision about somebody for whom a button may still be pressed."""
+        return None if self._waiting is None else self._waiting.event_id
+
     def saw(self, sighting: Sighting) -> CheckIn | None:
         """What is to be recorded of a known person; `book` must be told of what was."""
         button = None

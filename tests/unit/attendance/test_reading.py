@@ -23,7 +23,9 @@ from edgefaced.attendance.period import period_named
 from edgefaced.attendance.reading import EVER, Period, read_book
 from edgefaced.attendance.zone import zone_of
 from edgefaced.errors import ConfigError, Refused, UsageError
+from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.store import Ledger
+from edgefaced.ledger.verify import verify
 from edgefaced.types import Direction
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -204,3 +206,13 @@ def test_dates_of_a_boot_without_a_clock_are_reckoned_back(ledger: Ledger) -> No
     came, went = read_book(ledger).punches()
     assert came.moment.utc == NOON + timedelta(days=100)
     assert (went.moment.utc - came.moment.utc, came.synchronised) == (timedelta(hours=1), True)
+
+
+def test_whoever_is_forgotten_is_forgotten_here_as_well(ledger: Ledger) -> None:
+    ledger.append([attended("ann", "in", NOON), attended("bob", "in", NOON)])
+    record_correction(
+        ledger, read_book(ledger), addition("ann", Direction.OUT, hours(1), "forgot", "HR")
+    )
+    redact_person(ledger, "ann", "door")
+    assert read_book(ledger).people() == ("bob",)
+    assert not verify(ledger).faults

@@ -151,7 +151,9 @@ def test_a_button_before_or_after_the_face() -> None:
     first = desk.saw(seen("e", 5))
     assert first is not None
     assert (first.direction, first.sighting.event_id) == (OUT, "e")
+    assert desk.waiting is None
     assert desk.saw(seen("f", 8, "bob")) is None  # the button was ann's
+    assert desk.waiting == "f"
     second = desk.pressed(IN, moment(15 / 60))
     assert second is not None
     assert (second.direction, second.sighting.person_id) == (IN, "bob")
