@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from edgefaced.core.candidates import Candidates, RawRows, cells_of, faces_of, join, rows_above
@@ -9,11 +10,13 @@ from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet, scores_yunet
-from edgefaced.errors import ModelContractError
+from edgefaced.errors import ModelContractError, ModelError
 from edgefaced.models.manifest import DecoderSpec, ModelSpec
 from edgefaced.protocols import InferenceBackend, Tensor
 from edgefaced.recognition.contract import FREE, IMAGE, check_contract
 from edgefaced.types import U8, FaceDetection, Frame
+
+SMALLEST_SPAN_PX = 1.0
 
 
 def decode(
@@ -113,7 +116,12 @@ class NetworkDetector:
         return dict(zip(self._names, outputs, strict=True))
 
     def read(self, box: Letterbox, tensors: dict[str, Tensor]) -> list[FaceDetection]:
-        """Turns the network's tensors into faces of the frame that `box` describes."""
+        """Turns the network's tensors into faces of the frame that `box` describes.
+
+        Raises ModelError for tensors that are no numbers: nobody would ever be found in them.
+        """
+        if not all(cv2.checkRange(tensors[name])[0] for name in self._decoder.scores):
+            raise self._no_numbers("scores")
         try:
             candidates = decode(
                 tensors,
@@ -126,7 +134,22 @@ class NetworkDetector:
             raise ModelContractError(
                 f"{self._model_id}: {error}", "the manifest's decoder does not fit this network"
             ) from error
-        return [] if candidates is None else faces_of(candidates, box, self._decoder.nms_iou)
+        if candidates is None:
+            return []
+        if not cv2.checkRange(candidates.points)[0]:
+            raise self._no_numbers("boxes")
+        return [face for face in faces_of(candidates, box, self._decoder.nms_iou) if spans(face)]
+
+    def _no_numbers(self, what: str) -> ModelError:
+        return ModelError(
+            f"{self._model_id}: the network's {what} are no numbers",
+            "`edgefaced models verify` checks the model's files",
+        )
+
+
+def spans(face: FaceDetection) -> bool:
+    """Whether the landmarks are places of their own: a face without any has no upright picture."""
+    return float(np.ptp(face.landmarks, axis=0).max()) >= SMALLEST_SPAN_PX
 
 
 def _aligned_bytes(size: int) -> U8:
