@@ -66,12 +66,23 @@ class Mosquitto:
             self._process = subprocess.Popen(words, stdout=log, stderr=log)
         wait_until(self._answers, self._said)
 
+    def freeze(self) -> None:
+        """It answers nothing any more, and is there."""
+        self._send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._send(signal.SIGCONT)
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Ends it; nothing where it does not run."""
         if self._process is not None:
             self._process.send_signal(number)
             self._process.wait(PATIENCE_SECONDS)
             self._process = None
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def _answers(self) -> bool:
         with suppress(OSError), socket.socket(socket.AF_UNIX) as way:
@@ -92,6 +103,7 @@ def mosquitto(folder: Path, *lines: str) -> Iterator[Mosquitto]:
         broker.start()
         yield broker
     finally:
+        broker.thaw()
         broker.stop()
 
 
@@ -137,7 +149,7 @@ class Subscriber:
 
     def wait(self, happened: Callable[[], object]) -> None:
         with self._changed:
-            assert self._changed.wait_for(happened, PATIENCE_SECONDS), self.heard
+            assert self._changed.wait_for(happened, PATIENCE_SECONDS), self.heard[-5:]
 
     def drain(self) -> None:
         """Returns when all has come that a broker sent which is dead now."""

@@ -80,7 +80,7 @@ def test_no_event_is_lost_or_out_of_order_and_repetitions_have_the_same_id(tmp_p
 
         def open_sink() -> EventSink:
             where = Broker("127.0.0.1", gate.port, TOPICS)
-            return MqttSink(where, Habits(), stop=crew.stop)
+            return MqttSink(where, Habits(), stop=crew.stop, pauses=(0.05, 0.2))
 
         deliveries = Deliveries(
             "door",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 KEEP_ALIVE_SECONDS = 30
 SLICE_SECONDS = 0.1
-TAKEN_OVER = "Session taken over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,6 @@ class Conversation:
         self.welcome = False
         """The broker has accepted it."""
         self.over = False
-        self.useful = False
-        """The broker has acknowledged an event on it."""
         self.reason = ""
         """Why it came to nothing or ended."""
         self._client: Client | None = self._new_client()
@@ -115,7 +112,6 @@ class Conversation:
             raise SinkAway(f"{self._broker.shown}: {self.reason}")
         if answer.is_failure:
             raise SinkAway(f"{self._broker.shown} does not take {message.topic}: {answer}")
-        self.useful = True
 
     def part(self, patience: Patience) -> None:
         """Ends it in good order: the last will is not published."""
@@ -174,11 +170,7 @@ class Conversation:
             self._changed.notify_all()
 
     def _on_disconnect(self, client: Any, _: Any, flags: Any, code: ReasonCode, props: Any) -> None:
-        reason = str(code)
-        if reason == TAKEN_OVER:
-            reason = "another client has our name: each device needs a mqtt.node of its own"
-            self.useful = False
-        self._note(f"connection lost: {reason}", over=True)
+        self._note(f"connection lost: {code}", over=True)
 
     def _on_publish(self, _: Any, __: Any, mid: int, code: ReasonCode, props: Any) -> None:
         with self._changed:

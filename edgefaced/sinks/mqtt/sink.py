@@ -20,7 +20,11 @@ from edgefaced.sinks.wire import NameOf, described, packed
 EMIT_SECONDS = 10.0
 FAREWELL_SECONDS = 2.0
 END_SECONDS = 2.0
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 30.0
+PAUSES_SECONDS = (0.1, 30.0)
+LASTS_SECONDS = 5.0
+"""A connection that is lost before is one more failure, whatever came of it."""
+RIVALS = 3
+"""So many of those in a row: somebody else takes the name, and each takes it from the other."""
 LONGEST_COMMAND_BYTES = 4096
 
 Obey = Callable[[str, bytes], None]
@@ -51,11 +55,15 @@ class MqttSink:
         *,
         stop: threading.Event,
         name_of: NameOf | None = None,
+        pauses: tuple[float, float] = PAUSES_SECONDS,
     ) -> None:
+        """`pauses` are the first and the longest before it connects again."""
         self._broker = broker
         self._habits = habits
         self._stop = stop
         self._name_of = name_of
+        self._pauses = pauses
+        self._brief = 0
         self._announcements = (
             ()
             if habits.discovery_prefix is None
@@ -96,16 +104,20 @@ class MqttSink:
         # What is being connected is waited for, the pause after a failure is not.
         if not conversation.await_welcome(patience):
             reason = conversation.reason or "no connection yet"
+            if self._brief >= RIVALS:
+                reason += "; does another client have our name (mqtt.node)?"
             raise SinkAway(f"{self._broker.shown}: {reason}")
         conversation.publish(message, patience)
 
     def _keep_connected(self) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        first, longest = self._pauses
+        pause = first
         while not self._closing.is_set():
             began = time.monotonic()
             self._conversation.hold()
-            served = self._conversation.useful or time.monotonic() - began > LONGEST_PAUSE_SECONDS
-            pause = FIRST_PAUSE_SECONDS if served else min(pause * 2, LONGEST_PAUSE_SECONDS)
+            lasted = time.monotonic() - began > LASTS_SECONDS
+            self._brief = self._brief + 1 if self._conversation.welcome and not lasted else 0
+            pause = first if lasted else min(pause * 2, longest)
             # Not all devices of a house at once when their broker comes back.
             self._closing.wait(pause * secrets.SystemRandom().uniform(0.5, 1.0))
             with self._lock:
