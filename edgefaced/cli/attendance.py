@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -47,7 +48,7 @@ attendance.add_command(correct)
 @choice_options
 @json_option
 @pass_context
-def list_records(context: CliContext, /, *, as_json: bool, **choice: str | None) -> None:
+def list_records(context: CliContext, /, *, as_json: bool, **choice: Any) -> None:
     """Every record with its id, corrections beside it; of this month unless told otherwise."""
     found = find(context, Choice(**choice))
     punches = [
@@ -72,7 +73,7 @@ def list_records(context: CliContext, /, *, as_json: bool, **choice: str | None)
 @json_option
 @pass_context
 def summary(
-    context: CliContext, /, *, per_person: bool, as_csv: bool, as_json: bool, **choice: str | None
+    context: CliContext, /, *, per_person: bool, as_csv: bool, as_json: bool, **choice: Any
 ) -> None:
     """Hours of each day and person; of this month unless told otherwise.
 
@@ -125,7 +126,7 @@ def export(
     separator: str,
     force: bool,
     as_json: bool,
-    **choice: str | None,
+    **choice: Any,
 ) -> None:
     """Write every interval to a CSV FILE ("-": stdout); everything unless told otherwise.
 

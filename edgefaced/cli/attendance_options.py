@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from edgefaced.attendance.period import period_named
+from edgefaced.attendance.elsewhere import read_elsewhere
+from edgefaced.attendance.period import month_named, period_named
 from edgefaced.attendance.reading import EVER, Period, read_book
 from edgefaced.attendance.report import Reader
 from edgefaced.attendance.zone import zone_of
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.output import note
 from edgefaced.core.attendance import Moment, WorkingDays
-from edgefaced.core.attendance_book import Book
+from edgefaced.core.attendance_book import Book, merged
 from edgefaced.core.attendance_days import Interval, intervals_of, within
 from edgefaced.errors import EdgefacedError, GalleryMissing, LedgerMissing, Refused
 from edgefaced.gallery.store import Gallery
@@ -40,6 +41,7 @@ class Choice:
     first: str | None = None
     last: str | None = None
     person: str | None = None
+    also: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,12 @@ class Findings:
 def choice_options(command: Command) -> Command:
     """Adds the options of a Choice."""
     for option in (
+        click.option(
+            "--also",
+            multiple=True,
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            help="Another device's events, of `edgefaced events export FILE.jsonl`; with its ids.",
+        ),
         click.option("--person", metavar="NAME", help="Only this person, by name or id."),
         click.option("--to", "last", metavar="DAY", help="Up to this day."),
         click.option("--from", "first", metavar="DAY", help="From this day on."),
@@ -97,7 +105,18 @@ def find(context: CliContext, choice: Choice, *, usually: str = "this") -> Findi
     days = settings.attendance.working_days(local)
     now = datetime.now(UTC)
     today = days.day_of(now)
-    period = period_named(
+    period = _asked(choice, today)
+    if period is None:
+        period = EVER if usually == "ever" else month_named(usually, today)
+    reader = Reader(names_of(context), local)
+    book, person = _recorded(context, choice, period)
+    people = book.people() if person is None else (person,)
+    in_order = sorted(people, key=lambda p: (reader.name(p).casefold(), p))
+    return Findings(book, period, days, reader, tuple(in_order), Moment(now))
+
+
+def _asked(choice: Choice, today: date) -> Period | None:
+    return period_named(
         today,
         day=choice.day,
         week=choice.week,
@@ -105,17 +124,18 @@ def find(context: CliContext, choice: Choice, *, usually: str = "this") -> Findi
         first=choice.first,
         last=choice.last,
     )
-    if period is None:
-        period = EVER if usually == "ever" else period_named(today, month=usually) or EVER
-    names = names_of(context)
-    person = None if choice.person is None else person_id_of(context, choice.person)
-    book = Book()
+
+
+def _recorded(context: CliContext, choice: Choice, period: Period) -> tuple[Book, str | None]:
+    """The records of this device and of others, and the id of the person who was asked for."""
+    books = [read_elsewhere(file) for file in choice.also]
+    person = choice.person
+    if person is not None and not any(person in book.people() for book in books):
+        person = person_id_of(context, person)
     with opened_ledger(context) as ledger:
         if ledger is not None:
-            book = read_book(ledger, period, person)
-    reader = Reader(names, local)
-    people = sorted(book.people(), key=lambda p: (reader.name(p).casefold(), p))
-    return Findings(book, period, days, reader, tuple(people), Moment(now))
+            books.append(read_book(ledger, period, person))
+    return merged(books), person
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from edgefaced.core.attendance import (
@@ -103,6 +103,17 @@ class Book:
     def _trim(self, own: list[Punch]) -> None:
         if self.keep is not None:
             del own[: -self.keep]
+
+
+def merged(books: Sequence[Book]) -> Book:
+    """What several devices recorded, each record once; between devices only dates count."""
+    if len(books) == 1:
+        return books[0]
+    together = Book()
+    found = {punch.record_id: punch for book in books for punch in book.punches()}
+    for punch in sorted(found.values(), key=lambda punch: punch.moment.utc):
+        together.take(punch)
+    return together
 
 
 @dataclass(slots=True)

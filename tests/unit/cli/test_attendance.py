@@ -267,6 +267,61 @@ def test_the_button_by_command(own_places: Path, said: Said, ledger_file: Path) 
     assert "sideways" in said("press", "sideways", status=2)
 
 
+def test_an_entrance_and_an_exit_make_hours_together(
+    ann: str,
+    told: Told,
+    said: Said,
+    ledger_file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    day, why = "2026-03-02", ("--reason", "the clock was wrong", "--by", "HR")
+    left = [
+        attended(ann, "out", local(f"{day} 16:00")),
+        attended(ann, "out", local(f"{day} 17:00")),
+        attended(GONE, "out", local(f"{day} 18:00")),
+    ]
+    write(ledger_file, left)
+    (first, *_) = told("list", "--day", day, "--person", ann)["records"]
+    said("correct", "change", first["record_id"], "--at", f"{day} 15:30", *why)
+    (_, second) = told("list", "--day", day, "--person", ann)["records"]
+    said("correct", "void", second["record_id"], *why)
+    other = tmp_path / "exit.jsonl"
+    assert run(["events", "export", str(other)]) == 0
+    capsys.readouterr()
+    ledger_file.unlink()
+    for beside in ledger_file.parent.glob("events.*"):
+        beside.unlink()
+    write(ledger_file, [attended(ann, "in", local(f"{day} 08:00"))])
+    assert told("summary", "--day", day)["people"][0]["missing"] == 1
+    people = told("summary", "--day", day, "--also", str(other))["people"]
+    assert [(p["person_id"], p["seconds"] / 3600, p["missing"]) for p in people] == [
+        (GONE, 0, 1),
+        (ann, 7.5, 0),
+    ]
+    alone = told("summary", "--day", day, "--also", str(other), "--person", GONE)["people"]
+    assert [p["person_id"] for p in alone] == [GONE]
+    assert len(told("list", "--day", day, "--also", str(other), "--person", ann)["records"]) == 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no json",
+        b'{"type": "attendance"}',
+        b"[]",
+        b'{"type": "attendance", "utc": 1}',
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_no_export_of_another_device(
+    ann: str, said: Said, tmp_path: Path, content: bytes
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(content + b"\n")
+    assert "other.jsonl" in said("list", "--also", str(other), status=2)
+
+
 def test_a_zone_that_is_none(own_places: Path, said: Said) -> None:
     (own_places / "edgefaced.toml").write_text('[attendance]\ntime_zone = "Mars/Base"\n')
     assert "attendance.time_zone" in said("list", status=3)

@@ -16,7 +16,7 @@ from edgefaced.core.attendance import (
     Sighting,
     WorkingDays,
 )
-from edgefaced.core.attendance_book import BY_HAND, Book, Register
+from edgefaced.core.attendance_book import BY_HAND, Book, Register, merged
 from edgefaced.types import CorrectionKind, Direction
 
 IN, OUT = Direction.IN, Direction.OUT
@@ -131,6 +131,16 @@ def test_what_operators_date_is_in_order_whatever_the_order_of_their_words(
     assert len(dates) == 6
 
 
+def test_what_several_devices_recorded_is_one_book() -> None:
+    entrance = book(punch("a", 0), punch("c", 60), punch("d", 5, person="bob"))
+    leaving = book(punch("b", 30, OUT), punch("e", 90, OUT), punch("c", 60))
+    together = merged([entrance, leaving])
+    assert [p.record_id for p in together.punches("ann")] == ["a", "b", "c", "e"]
+    assert [p.record_id for p in together.punches("bob")] == ["d"]
+    assert merged([entrance]) is entrance
+    assert names(merged([])) == []
+
+
 def register(mode: Mode = Mode.BUTTON) -> Register:
     return Register(AttendanceRules(mode, WorkingDays(UTC), cool_down=60.0, button_seconds=10.0))
 
@@ -151,7 +161,6 @@ def test_a_button_before_or_after_the_face() -> None:
     first = desk.saw(seen("e", 5))
     assert first is not None
     assert (first.direction, first.sighting.event_id) == (OUT, "e")
-    assert desk.waiting is None
     assert desk.saw(seen("f", 8, "bob")) is None  # the button was ann's
     assert desk.waiting == "f"
     second = desk.pressed(IN, moment(15 / 60))

@@ -1,0 +1,67 @@
+"""Attendance of another device: the JSON lines that its `edgefaced events export` wrote.
+
+People must have the same ids there, as after `edgefaced gallery export` and `import`.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from edgefaced.core.attendance import Correction, Moment, Punch
+from edgefaced.core.attendance_book import Book
+from edgefaced.errors import StorageError, UsageError
+from edgefaced.types import CorrectionKind, Direction
+
+
+def read_elsewhere(file: Path) -> Book:
+    """Its records, with its corrections. Raises StorageError, or UsageError naming the line."""
+    book = Book()
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    _take(book, json.loads(line))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise UsageError(
+                        f"{file}: line {number} is no event of edgefaced",
+                        "`edgefaced events export FILE.jsonl` on the other device writes the file",
+                    ) from error
+    except OSError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is no text") from error
+    return book
+
+
+def _take(book: Book, body: dict[str, Any]) -> None:
+    match body["type"]:
+        case "attendance":
+            utc = datetime.fromisoformat(body["utc"]).astimezone(UTC)
+            book.take(
+                Punch(
+                    record_id=str(body["event_id"]),
+                    person_id=str(body["id"]),
+                    direction=Direction(body["direction"]),
+                    moment=Moment(utc, int(body["monotonic_ns"]), str(body["boot_id"])),
+                    source=str(body["source"]),
+                    place=str(body["camera"]),
+                    synchronised=body["clock"] != "uncertain",
+                )
+            )
+        case "correction":
+            direction, at = body["direction"], body["at"]
+            book.correct(
+                Correction(
+                    id=str(body["event_id"]),
+                    kind=CorrectionKind(body["correction"]),
+                    of_record=str(body["of_record"] or ""),
+                    person_id=str(body["id"]),
+                    direction=None if direction is None else Direction(direction),
+                    at=None if at is None else datetime.fromtimestamp(at, UTC),
+                    reason=str(body["reason"]),
+                    by=str(body["by"]),
+                )
+            )
