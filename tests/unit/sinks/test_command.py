@@ -146,15 +146,25 @@ def test_a_program_that_hangs_is_killed_with_all_it_started(tmp_path: Path) -> N
 
 
 def test_what_forks_without_end_is_ended(tmp_path: Path) -> None:
-    mark = f"mark-{os.getpid()}-{tmp_path.name}"
-    # Sixteen at any time, each of which lives for a moment and has a child in its place.
-    program = (
-        "import os\nfor _ in range(4): os.fork()\nwhile True:\n    if os.fork(): os._exit(0)\n"
-    )
+    mark, count = f"mark-{os.getpid()}-{tmp_path.name}", tmp_path / "count"
+    # Sixteen at any time; each makes one that takes over from it, and ends soon.
+    program = f"""
+import os, time
+for _ in range(4): os.fork()
+while True:
+    with open("{count}", "a") as file: file.write("x")
+    if os.fork():
+        time.sleep(0.05)
+        os._exit(0)
+"""
     text = f"{sys.executable} -c '{program}' {mark} & wait; sleep 1000"
     with pytest.raises(SinkAway, match="was killed"):
         script(text, seconds=1).emit(decisions(1)[0])
     wait_until(lambda: not with_mark(mark), lambda: str(with_mark(mark)))
+    grown = count.stat().st_size
+    assert grown > 16
+    assert not with_mark(mark)
+    assert count.stat().st_size == grown, "nobody goes on"
 
 
 def with_mark(mark: str) -> list[int]:
