@@ -30,8 +30,9 @@ WAL_PAGES = 100
 class Database:
     """Read and write transactions on an existing gallery file; used by one thread.
 
-    Where the file or its folder cannot be written it is read as it lies there: SQLite could not
-    make the files that it shares with other processes. `reading` then notices a change.
+    Where the file or its folder cannot be written, or the disk is full, it is read as it lies
+    there: SQLite could not make the files that it shares with other processes. `reading` then
+    notices a change.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,16 +51,27 @@ class Database:
                 f"{path} cannot be written, and its last changes are still in {path.name}-wal",
                 "open it once where it can be written (`edgefaced list`), then it can be read here",
             )
-        with translated(path):
-            self.connection = _connect(path, self._mode())
-            try:
-                version = schema.version_of(self.connection, path)
-                _configure(self.connection, READER if not self.writable else WRITER)
-                if version < schema.VERSION:
-                    schema.migrate(self.connection, path)
-            except BaseException:
-                self.connection.close()
+        try:
+            self.connection = self._open()
+        except StorageError:
+            # On a full disk there is no room for those files either.
+            if not self.writable or _has_log(path):
                 raise
+            self.writable, self._still = False, _state(path)
+            self.connection = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        with translated(self.path):
+            connection = _connect(self.path, self._mode())
+            try:
+                version = schema.version_of(connection, self.path)
+                _configure(connection, WRITER if self.writable else READER)
+                if version < schema.VERSION:
+                    schema.migrate(connection, self.path)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
 
     def close(self) -> None:
         self.connection.close()

@@ -29,6 +29,9 @@ TRY_AGAIN_SECONDS = 1.0
 LOCKED_SECONDS = 10.0
 """For so long the templates of before are used while somebody else keeps the gallery locked."""
 
+LOOK_AGAIN_SECONDS = 5.0
+"""After which one that cannot be written is opened anew: of changes in it nobody is told."""
+
 WAIT_SECONDS = 0.05
 """For a lock: a face is waiting."""
 
@@ -51,7 +54,7 @@ class FollowingIndex:
         self._now = now
         self._index: LiveIndex | None = None
         self._fault: EdgefacedError | None = None
-        self._read_at = self._tried_at = float("-inf")
+        self._read_at = self._tried_at = self._opened_at = float("-inf")
         with suppress(GalleryBusy):
             self._open()
 
@@ -75,6 +78,8 @@ class FollowingIndex:
             raise type(self._fault)(self._fault.message, self._fault.hint)
         self._tried_at = now
         try:
+            if self._untold() and now - self._opened_at >= LOOK_AGAIN_SECONDS:
+                self.close()
             if self._index is None:
                 self._open()
                 changed = True
@@ -99,6 +104,9 @@ class FollowingIndex:
             index.close()
             index.gallery.close()
 
+    def _untold(self) -> bool:
+        return self._index is not None and not self._index.gallery.database.writable
+
     def _open(self) -> None:
         gallery = self._open_gallery()
         try:
@@ -107,7 +115,7 @@ class FollowingIndex:
         except BaseException:
             gallery.close()
             raise
-        self._read_at = self._now()
+        self._read_at = self._opened_at = self._now()
 
 
 def refuse_lost_key(gallery: Gallery) -> None:

@@ -16,6 +16,7 @@ import pytest
 from edgefaced.errors import StorageError
 from edgefaced.gallery.check import check_gallery
 from edgefaced.gallery.export_file import write_export
+from edgefaced.gallery.following import LOOK_AGAIN_SECONDS, FollowingIndex
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
 
@@ -97,6 +98,37 @@ def test_a_gallery_cannot_begin_on_a_full_disk(small_disk: Path) -> None:
     ballast.unlink()
     with Gallery.open(*places, create=True) as gallery:
         assert gallery.people() == []
+
+
+def test_a_gallery_on_a_full_disk_can_be_read_and_is_followed_when_there_is_room_again(
+    small_disk: Path,
+) -> None:
+    places = small_disk / "gallery.db", small_disk / "gallery.key"
+    with Gallery.open(*places, create=True) as gallery:
+        gallery.enrol("Ann", new(1))
+    ballast = small_disk / "ballast"
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    with Gallery.open(*places) as gallery:
+        assert [person.name for person in gallery.people()] == ["Ann"]
+        with pytest.raises(StorageError):
+            gallery.enrol("Bob", new(2))
+    seconds = 0.0
+    model = gallery_peer.embedding(1).model_id
+    index = FollowingIndex(lambda: Gallery.open(*places), model, "exact", now=lambda: seconds)
+    assert index.size == 1
+    ballast.unlink()
+    with Gallery.open(*places) as gallery:
+        gallery.enrol("Bob", new(2))
+    seconds += LOOK_AGAIN_SECONDS
+    assert index.refresh()
+    assert index.size == 2
+    with Gallery.open(*places) as gallery:
+        gallery.enrol("Eve", new(3))
+    assert index.refresh(), "at once from now on"
+    assert index.size == 3
+    index.close()
 
 
 def test_a_file_that_may_not_grow_loses_nothing(tmp_path: Path) -> None:
