@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
@@ -115,6 +116,22 @@ class LinesSection(Section):
     """Each line is on the disk before the next event is taken."""
     kinds: Kinds = ALL_KINDS
     names: bool = False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as it is written, can only be this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def host_in(url: str) -> str:
+    """The host of a URL, without brackets; empty where there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def shown_url(url: str) -> str:

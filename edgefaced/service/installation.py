@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from edgefaced.config.settings import Settings
+from edgefaced.config.sinks import host_in, is_loopback
 from edgefaced.service import units
 from edgefaced.service.place import UNIT, Accounts, Place
 from edgefaced.service.steps import HandOver, Link, Remove, Run, Step, WriteFile, owned_by_others
@@ -28,15 +29,38 @@ class Wish:
     executable: Path
     user: str = units.USER
     start: bool = True
-    reach: Reach = Reach.SOCKET
+    reach: Reach = units.SOCKET
 
 
 def reach_of(settings: Settings) -> Reach:
-    """From where the configuration wants the daemon to be reached."""
-    if settings.metrics.port is None:
-        return Reach.SOCKET
-    here = ip_address(settings.metrics.address).is_loopback
-    return Reach.LOOPBACK if here else Reach.NETWORK
+    """How far the configuration wants the daemon to reach, and to be reached from."""
+    hosts = set(hosts_of(settings))
+    others = sorted(host for host in hosts if not is_loopback(host))
+    if any(not _is_address(host) for host in others):  # a name may become any address
+        return units.NETWORK
+    return Reach(loopback=bool(hosts), others=tuple(others))
+
+
+def hosts_of(settings: Settings) -> Iterator[str]:
+    """Whom the daemon talks to; a name that is no host's stands for everybody."""
+    metrics, mqtt, webhook = settings.metrics, settings.mqtt, settings.webhook
+    if metrics.port is not None:
+        # Whoever asks a page that is not the loopback's may be anybody.
+        yield metrics.address if is_loopback(metrics.address) else "any"
+    if mqtt.host is not None:
+        yield mqtt.host
+    if webhook.url is not None:
+        yield host_in(webhook.url) or "any"
+    if settings.command.argv and settings.command.network:
+        yield "any"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def install_steps(place: Place, wish: Wish, *, active: bool = False) -> list[Step]:
@@ -141,9 +165,11 @@ def _devices(place: Place, user: str) -> Iterator[Step]:
 def _reach(place: Place, reach: Reach) -> Iterator[Step]:
     text = units.drop_in(reach)
     if text is not None:
-        yield _file(place.reach, text, f"the configuration serves metrics to the {reach}")
+        yield _file(place.reach, text, f"the configuration needs {reach}")
     elif place.reach.exists():
-        yield Step(f"remove {place.reach}", "no metrics are served", Remove(place.reach))
+        yield Step(
+            f"remove {place.reach}", "the configuration needs no network", Remove(place.reach)
+        )
 
 
 def _start(place: Place, wish: Wish, *, changed: Iterable[Step], active: bool) -> Iterator[Step]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from edgefaced.errors import UsageError
@@ -30,12 +29,24 @@ def sample_configuration() -> str:
     return (installed if installed.exists() else checkout).read_text()
 
 
-class Reach(StrEnum):
-    """From where the daemon can be reached besides its Unix socket."""
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the daemon reaches, and is reached, besides its Unix socket.
 
-    SOCKET = "socket"
-    LOOPBACK = "loopback"
-    NETWORK = "network"
+    `others` are addresses beyond this machine; where one of them is known by its name only, all.
+    """
+
+    loopback: bool = False
+    others: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.others:
+            return "this machine's loopback" if self.loopback else "no network"
+        return "the network" if self.others == EVERYBODY else ", ".join(self.others)
+
+
+EVERYBODY = ("any",)
+SOCKET, LOOPBACK, NETWORK = Reach(), Reach(loopback=True), Reach(loopback=True, others=EVERYBODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +70,11 @@ def unit(executable: Path, user: str) -> str:
 
 
 def drop_in(reach: Reach) -> str | None:
-    """What the unit needs besides, to be reached from there."""
-    return None if reach is Reach.SOCKET else _shipped(f"drop-ins/{reach}.conf")
+    """What the unit needs besides, to reach that far."""
+    if not reach.others:
+        return _shipped("drop-ins/loopback.conf") if reach.loopback else None
+    allowed = "\n".join(f"IPAddressAllow={address}" for address in reach.others)
+    return _shipped("drop-ins/network.conf").replace("IPAddressAllow=any", allowed)
 
 
 def sysusers(user: str, groups: Collection[str]) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from edgefaced.config.sinks import shown_url
+from edgefaced.config.sinks import is_loopback, shown_url
 from edgefaced.errors import ConfigError
 from edgefaced.sinks.patience import Patience
 
@@ -66,14 +65,6 @@ def endpoint(url: str, *, plain_http: bool = False) -> Endpoint:
     if not tls and not plain_http and not is_loopback(host):
         raise off("http to another machine can be read and changed on the way")
     return Endpoint(host, port or (443 if tls else 80), target, tls, shown_url(url))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, as it is written, can only be this machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class Poster:

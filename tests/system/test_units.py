@@ -195,11 +195,19 @@ def test_systemd_has_nothing_to_say_against_the_installed_unit(tree: Tree) -> No
 
 @SETS_UP
 @needs("systemd-analyze")
-@pytest.mark.parametrize("metrics", ["", '[metrics]\nport = 9464\naddress = "127.0.0.1"\n'])
-def test_the_service_is_exposed_to_little(tree: Tree, metrics: str) -> None:
+@pytest.mark.parametrize(
+    "network",
+    [
+        "",
+        '[metrics]\nport = 9464\naddress = "127.0.0.1"\n',
+        '[mqtt]\nhost = "192.0.2.7"\n',
+        '[webhook]\nurl = "https://example.org/hook"\n',
+    ],
+)
+def test_the_service_is_exposed_to_little(tree: Tree, network: str) -> None:
     place = Place(tree.root)
     place.files.config_file.parent.mkdir(parents=True)
-    place.files.config_file.write_text(metrics)
+    place.files.config_file.write_text(network)
     tree.edgefaced("install-service")
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", f"--root={tree.root}", place.unit.name],
@@ -211,7 +219,7 @@ def test_the_service_is_exposed_to_little(tree: Tree, metrics: str) -> None:
     verdict = done.stdout.strip().splitlines()[-1]
     assert float(verdict.split(": ")[1].split()[0]) <= EXPOSURE, verdict
     families = "Service may allocate Internet sockets"
-    assert (families in done.stdout) is bool(metrics)
+    assert (families in done.stdout) is bool(network)
 
 
 @needs("systemd-sysusers")

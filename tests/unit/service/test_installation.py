@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgefaced.config.settings import Settings
+from edgefaced.service import units
 from edgefaced.service.installation import Wish, install_steps, reach_of
 from edgefaced.service.place import UNIT, Place
 from edgefaced.service.removal import kept, uninstall_steps
@@ -80,25 +81,41 @@ def test_an_existing_configuration_stays_and_becomes_readable(
     assert step.needed is shut, "the tree has no group yet"
 
 
+BROKER, PAGE = {"host": "192.0.2.7"}, {"port": 9464, "address": "0.0.0.0"}  # noqa: S104
+HOOK = {"url": "https://[2001:db8::1]:8443/hook"}
+
+
 @pytest.mark.parametrize(
-    ("metrics", "reach"),
+    ("settings", "reach"),
     [
-        ({}, Reach.SOCKET),
-        ({"port": 9464}, Reach.LOOPBACK),
-        ({"port": 9464, "address": "::1"}, Reach.LOOPBACK),
-        ({"port": 9464, "address": "0.0.0.0"}, Reach.NETWORK),  # noqa: S104 - what is to be noticed
-        ({"address": "192.0.2.1"}, Reach.SOCKET),
+        ({}, units.SOCKET),
+        ({"metrics": {"port": 9464}}, units.LOOPBACK),
+        ({"metrics": {"port": 9464, "address": "::1"}}, units.LOOPBACK),
+        ({"metrics": PAGE}, units.NETWORK),
+        ({"metrics": {"address": "192.0.2.1"}}, units.SOCKET),
+        ({"mqtt": {"host": "localhost"}}, units.LOOPBACK),
+        ({"mqtt": {"host": "127.0.0.1"}, "metrics": {"port": 9464}}, units.LOOPBACK),
+        ({"mqtt": {"host": "broker.example"}}, units.NETWORK),
+        ({"mqtt": BROKER}, Reach(loopback=True, others=("192.0.2.7",))),
+        ({"mqtt": BROKER, "webhook": HOOK}, Reach(True, ("192.0.2.7", "2001:db8::1"))),
+        ({"mqtt": BROKER, "metrics": PAGE}, units.NETWORK),
+        ({"webhook": {"url": "https://example.org/hook"}}, units.NETWORK),
+        ({"webhook": {"url": "http://localhost:8123/hook"}}, units.LOOPBACK),
+        ({"webhook": {"url": "https://[oops"}}, units.NETWORK),
+        ({"command": {"argv": ["/bin/true"]}}, units.SOCKET),
+        ({"command": {"argv": ["/bin/true"], "network": True}}, units.NETWORK),
+        ({"command": {"network": True}}, units.SOCKET),
     ],
 )
-def test_the_configuration_says_who_reaches_the_daemon(
-    metrics: dict[str, object], reach: Reach
+def test_the_configuration_says_how_far_the_daemon_reaches(
+    settings: dict[str, object], reach: Reach
 ) -> None:
-    assert reach_of(Settings.model_validate({"metrics": metrics})) is reach
+    assert reach_of(Settings.model_validate(settings)) == reach
 
 
 def test_a_drop_in_comes_and_goes_with_the_configuration(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    wish = Wish(WISH.executable, reach=Reach.LOOPBACK)
+    wish = Wish(WISH.executable, reach=units.LOOPBACK)
     step = next(s for s in install_steps(place, wish) if str(place.reach) in s.what)
     assert isinstance(step.action, WriteFile)
     place.reach.parent.mkdir(parents=True)

@@ -115,13 +115,17 @@ def test_pins_belong_to_the_user_alone() -> None:
 
 
 def test_a_drop_in_opens_no_more_than_is_asked_for() -> None:
-    assert units.drop_in(Reach.SOCKET) is None
-    loopback, network = units.drop_in(Reach.LOOPBACK), units.drop_in(Reach.NETWORK)
+    assert units.drop_in(units.SOCKET) is None
+    loopback, network = units.drop_in(units.LOOPBACK), units.drop_in(units.NETWORK)
+    known = units.drop_in(Reach(loopback=True, others=("192.0.2.1", "2001:db8::1")))
     assert loopback is not None
     assert network is not None
     assert "\nIPAddressAllow" not in loopback
     assert "\nIPAddressAllow=any\n" in network
-    for text in (loopback, network):
+    assert known is not None
+    assert "\nIPAddressAllow=192.0.2.1\nIPAddressAllow=2001:db8::1\n" in known
+    assert "=any" not in known
+    for text in (loopback, network, known):
         assert "\nRestrictAddressFamilies=AF_INET AF_INET6\n" in text
 
 
