@@ -164,6 +164,9 @@ class Watched(Collector):
             assert self._more.wait_for(lambda: len(there()) >= count, PATIENCE_SECONDS), self.events
             return there()[count - 1]
 
+    def counted(self, wanted: Callable[[Happening], bool]) -> int:
+        return sum(wanted(event.happening) for event in list(self.events))
+
     def happened(self, kind: type[Kind]) -> list[Kind]:
         return [e.happening for e in self.events if isinstance(e.happening, kind)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coloured import PATIENCE_SECONDS, Cast, Watched
 
+from edgefaced.assembly import parts_of
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.daemon import Daemon, Ending
@@ -62,11 +63,19 @@ class Heard:
 class Staged:
     """A daemon whose settings and cast a test may change while it runs."""
 
-    def __init__(self, folder: Path, cast: Callable[[Settings], Cast]) -> None:
-        """`cast` makes the parts of every line anew."""
-        state = folder / "state"
-        self.places = Places(folder / "edgefaced.toml", state, folder / "models")
-        self.settings: Settings | EdgefacedError = Settings()
+    def __init__(
+        self,
+        folder: Path,
+        cast: Callable[[Settings], Cast] | None = None,
+        *,
+        places: Places | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """`cast` makes the parts of every line anew; without it they are the real ones."""
+        self.places = places or Places(
+            folder / "edgefaced.toml", folder / "state", folder / "models"
+        )
+        self.settings: Settings | EdgefacedError = settings or Settings()
         self.sink, self.heard = Watched(), Heard()
         self._cast = cast
         self.daemon = Daemon(
@@ -75,7 +84,7 @@ class Staged:
             {"watched": SinkPlan(lambda: self.sink, Delivery.MOMENTARY)},
             lambda settings: ScriptedSensor((40.0,)),
             self.heard,
-            self._parts,
+            parts_of if cast is None else self._parts,
         )
 
     def play(self, scenario: Callable[[], None]) -> Ending:
@@ -109,6 +118,7 @@ class Staged:
         return self.settings
 
     def _parts(self, settings: Settings, places: Places, sinks: SinkPlans, tap: FaceTap) -> Parts:
+        assert self._cast is not None
         cast = self._cast(settings)
         cast.sinks = sinks
         return cast.parts(tap)

@@ -10,15 +10,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from coloured import ANN, PATIENCE_SECONDS, Cast, ColourDetector, scene
+from installation import Installation
 from plugged_camera import Machine
 from scripted_camera import ScriptedCamera, Step
 from staged_daemon import Staged
+from tiny_pack import TinyPack
 
+from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.errors import (
     ConfigError,
@@ -27,6 +32,7 @@ from edgefaced.errors import (
     PictureError,
 )
 from edgefaced.events import CameraChanged, DecisionMade, Happening, Trouble
+from edgefaced.ledger.store import Ledger
 from edgefaced.protocols import Camera
 from edgefaced.types import U8, FaceDetection, Frame
 
@@ -321,3 +327,102 @@ def test_a_process_whose_thread_hangs_in_a_driver_ends_all_the_same_and_says_whe
         for process in processes.values():
             process.kill()
             process.communicate()
+
+
+# Disks
+
+TINY = {
+    "models": {"pack": "tiny"},
+    "detection": {"input_size_px": 32, "score_threshold": 0.99},
+    "recognition": {"fixed_threshold": 0.5},
+    "thermal": {"zones": []},
+}
+"""Real networks, real gallery: the pack finds nobody, and needs no data for that."""
+
+
+@pytest.fixture
+def real(tmp_path: Path, small_disk: Path) -> Staged:
+    """The real parts with their state on a small disk, before a film of noise."""
+    here = Installation(tmp_path)
+    here.pull(here.know(TinyPack()))
+    noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
+    assert cv2.imwrite(str(tmp_path / "scene.png"), noise)
+    film = {"kind": "replay", "replay_loop": True, "replay_paths": [str(tmp_path / "scene.png")]}
+    told = Settings.model_validate({**TINY, "camera": film})
+    places = Places(tmp_path / "edgefaced.toml", small_disk / "state", tmp_path / "models")
+    return Staged(tmp_path, places=places, settings=told)
+
+
+def fill(disk: Path) -> Path:
+    """Nothing more fits on the disk until this is deleted."""
+    ballast = disk / "ballast"
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return ballast
+
+
+def recorded(places: Places) -> list[Happening]:
+    with Ledger.open(places.events_file) as ledger:
+        return [record.event.happening for record in ledger.after(0)]
+
+
+def make_news(staged: Staged, number: int) -> None:
+    """Something happens that is worth recording: a configuration that is not taken."""
+    staged.reload(ConfigError(f"nonsense {number}"))
+    staged.sink.until(lambda h: isinstance(h, Trouble) and h.detail.endswith(f"nonsense {number}"))
+
+
+def test_a_disk_that_fills_up_and_empties_loses_no_event_and_stops_nothing(
+    real: Staged, small_disk: Path
+) -> None:
+    numbers = itertools.count()
+
+    def scenario() -> None:
+        real.heard.until("READY")
+        make_news(real, next(numbers))
+        ballast = fill(small_disk)
+        while not real.sink.counted(is_trouble("ledger")):
+            make_news(real, next(numbers))
+        assert not real.sink.events[-1].recorded
+        fed = real.heard.said("WATCHDOG")
+        real.heard.until("WATCHDOG", fed + 2)
+        real.heard.until("STATUS camera up, pace cool, 0 faces in view, a look")
+        ballast.unlink()
+        again = real.sink.until(is_trouble("ledger"), 2)
+        assert isinstance(again, Trouble)
+        assert again.detail.startswith("records again; 0 events were lost")
+
+    assert real.play(scenario).exit_code == 0
+    kept = [h.detail for h in recorded(real.places) if isinstance(h, Trouble)]
+    for number in range(next(numbers)):
+        assert f"not taken: nonsense {number}" in kept
+
+
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_a_start_on_a_disk_that_cannot_be_written_still_serves_the_door(
+    state: str, real: Staged, small_disk: Path
+) -> None:
+    def once() -> None:
+        real.heard.until("READY")
+
+    assert real.play(once).exit_code == 0
+    before = recorded(real.places)
+    ballast = fill(small_disk)
+    if state == "read-only":
+        ballast.unlink()
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    again = Staged(small_disk, places=real.places, settings=real.daemon.settings)
+
+    def serve() -> None:
+        again.heard.until("READY")
+        assert isinstance(again.sink.until(is_trouble("ledger")), Trouble)
+        again.sink.until(lambda h: isinstance(h, CameraChanged) and h.up)
+
+    assert again.play(serve).exit_code == 0
+    assert not any(event.recorded for event in again.sink.events)
+    if state == "read-only":
+        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    else:
+        ballast.unlink()
+    assert recorded(real.places) == before

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import shutil
-import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,26 +19,6 @@ from edgefaced.gallery.store import Gallery
 
 def new(seed: int) -> list[NewTemplate]:
     return [NewTemplate(gallery_peer.embedding(seed), bytes(20_000))]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of four megabytes."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    if shutil.which("mount") is None:
-        pytest.skip("no mount here: apt-get install mount")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", str(disk)],
-        check=False,
-        capture_output=True,
-    )
-    if mounted.returncode != 0:
-        pytest.skip("this machine does not let us mount a small file system")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
 
 
 def fill(gallery: Gallery) -> int:
