@@ -23,10 +23,7 @@ def secret(key: str, path: Path | None, places: Places, credential: str) -> str 
             return None
         path = folder / credential
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            mode = os.fstat(descriptor).st_mode
-            content = file.read(LARGEST_BYTES + 1) if stat.S_ISREG(mode) else b""
+        mode, content = _read(path)
     except OSError as error:
         hint = "the daemon's user must be able to read it"
         raise ConfigError(f"{key} = {str(path)!r}: {error.strerror}", hint) from error
@@ -53,3 +50,13 @@ def readable(key: str, path: Path) -> Path:
             return path
     except OSError as error:
         raise ConfigError(f"{key} = {str(path)!r}: {error.strerror}") from error
+
+
+def _read(path: Path) -> tuple[int, bytes]:
+    # Not blocking: a named pipe is refused and not waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        return mode, os.read(descriptor, LARGEST_BYTES + 1) if stat.S_ISREG(mode) else b""
+    finally:
+        os.close(descriptor)
