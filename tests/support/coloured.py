@@ -196,7 +196,7 @@ class Cast:
             camera_name="door",
             open_camera=self.open_camera,
             open_watcher=self._watcher,
-            open_knowledge=self._knowledge,
+            open_knowledge=self.knowledge,
             sinks=self.sinks,
             colour_order=ColourOrder.BGR,
             limits=NO_LIMITS,
@@ -212,5 +212,6 @@ class Cast:
         yield Watcher(self.detector, self.detector)
 
     @contextmanager
-    def _knowledge(self) -> Iterator[Knowledge]:
+    def knowledge(self) -> Iterator[Knowledge]:
+        """What the recognising stage opens."""
         yield Knowledge(self.embedder, self.index, lambda size: 0.9)

@@ -7,7 +7,8 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import cv2
@@ -32,9 +33,14 @@ from edgefaced.camera.v4l2 import ioctl as v4l2
 from edgefaced.camera.v4l2.canned import CannedKernel
 from edgefaced.core.policy import DecisionPolicy, Evidence, PolicyLimits
 from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
+from edgefaced.gallery.following import FollowingIndex
+from edgefaced.gallery.records import ChangeKind, NewTemplate
+from edgefaced.gallery.rows import append_change
+from edgefaced.gallery.store import Gallery
+from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Line
-from edgefaced.protocols import Delivery, SinkPlan
-from edgefaced.types import U8, AlignedFace, Decision, Embedding, FaceDetection, Frame
+from edgefaced.protocols import Camera, Delivery, SinkPlan
+from edgefaced.types import U8, AlignedFace, ColourOrder, Decision, Embedding, FaceDetection, Frame
 
 
 def announcing() -> DecisionPolicy:
@@ -401,6 +407,84 @@ def test_a_sink_that_hangs_or_is_away_delays_nobody_else(tmp_path: Path) -> None
     assert {t.where for t in stand.happened(Trouble)} == {"away"}
     kept = [event.id for event in slow.events]
     assert kept == [event.id for event in stand.sink.events], "all of it, later, in order"
+
+
+# The gallery
+
+
+class Enrolled(Cast):
+    """A cast whose gallery is a real one, with Ann in it."""
+
+    def __init__(self, folder: Path, open_camera: Callable[[], Camera]) -> None:
+        limits = PolicyLimits(recheck_after=60, retry_after=60, cool_down=0, patience=0.3)
+        super().__init__(open_camera, policy=DecisionPolicy(limits))
+        self.gallery, self.key = folder / "gallery.db", folder / "gallery.key"
+        face = AlignedFace(np.full((112, 112, 3), ANN, np.uint8), ColourOrder.BGR)
+        with Gallery.open(self.gallery, self.key, create=True) as gallery:
+            self.ann = gallery.enrol("Ann", [NewTemplate(self.embedder.embed(face))]).id
+
+    @contextmanager
+    def knowledge(self) -> Iterator[Knowledge]:
+        def open_gallery() -> Gallery:
+            return Gallery.open(self.gallery, self.key)
+
+        with closing(FollowingIndex(open_gallery, self.embedder.model_id, "exact")) as index:
+            yield Knowledge(self.embedder, index, lambda size: 0.9)
+
+
+def lose_key(cast: Enrolled) -> Callable[[], object]:
+    kept = cast.key.rename(cast.key.with_name("kept"))
+    return lambda: kept.rename(cast.key)
+
+
+def lose_gallery(cast: Enrolled) -> Callable[[], object]:
+    kept = cast.gallery.rename(cast.gallery.with_name("kept"))
+    return lambda: kept.rename(cast.gallery)
+
+
+def damage_record(cast: Enrolled) -> Callable[[], object]:
+    """One bit of the only template; mended by enrolling again."""
+    with Gallery.open(cast.gallery, cast.key) as gallery, gallery.writing() as db:
+        db.execute("UPDATE templates SET vector = zeroblob(length(vector))")
+        append_change(db, cast.ann, ChangeKind.TEMPLATES)
+
+    def mend() -> None:
+        face = AlignedFace(np.full((112, 112, 3), ANN, np.uint8), ColourOrder.BGR)
+        with Gallery.open(cast.gallery, cast.key) as gallery:
+            gallery.remove(cast.ann)
+            cast.ann = gallery.enrol("Ann", [NewTemplate(cast.embedder.embed(face))]).id
+
+    return mend
+
+
+@pytest.mark.parametrize("break_it", [lose_key, lose_gallery, damage_record])
+def test_nobody_is_known_or_a_stranger_while_the_gallery_cannot_be_read(
+    break_it: Callable[[Enrolled], Callable[[], object]], tmp_path: Path
+) -> None:
+    machine, there = Machine(tmp_path / "machine"), threading.Event()
+    cast = Enrolled(tmp_path, machine.open)
+    there.set()
+    with (
+        Stand(cast) as stand,
+        machine.showing(lambda n: ann(n) if there.is_set() else nobody(n)),
+    ):
+        stand.decided()
+        there.clear()
+        stand.left()
+        mend = break_it(cast)
+        there.set()
+        stand.decided(2)
+        there.clear()
+        stand.left(2)
+        mend()
+        stand.sink.until(lambda h: isinstance(h, Trouble) and h.detail == "can be read again")
+        there.set()
+        stand.decided(3)
+    first, blind, last = (d.decision for d in stand.happened(DecisionMade))
+    assert (first.outcome, last.outcome) == ("known", "known")
+    assert last.person_id == cast.ann
+    assert (blind.outcome, blind.reason) == ("too-poor", "gallery unreadable")
+    assert {trouble.where for trouble in stand.happened(Trouble)} == {"gallery"}
 
 
 # A slow recogniser
