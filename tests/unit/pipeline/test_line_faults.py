@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import cv2
@@ -29,6 +31,7 @@ from coloured import (
 from plugged_camera import Machine
 from scripted_camera import ScriptedCamera, Step
 
+from edgefaced import events
 from edgefaced.camera.v4l2 import ioctl as v4l2
 from edgefaced.camera.v4l2.canned import CannedKernel
 from edgefaced.core.policy import DecisionPolicy, Evidence, PolicyLimits
@@ -407,6 +410,41 @@ def test_a_sink_that_hangs_or_is_away_delays_nobody_else(tmp_path: Path) -> None
     assert {t.where for t in stand.happened(Trouble)} == {"away"}
     kept = [event.id for event in slow.events]
     assert kept == [event.id for event in stand.sink.events], "all of it, later, in order"
+
+
+# The clock
+
+
+class Jumping(datetime):
+    """A wall clock that is ten years ahead, ten years behind, ahead, and so on."""
+
+    looks = itertools.count()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Jumping:
+        years = 10 if next(cls.looks) % 2 else -10
+        return cls.fromtimestamp(time.time(), tz).replace(year=2026 + years, day=1)
+
+
+def test_a_wall_clock_that_jumps_by_ten_years_changes_no_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever comes back within the cool-down is not announced, whoever comes later is."""
+    monkeypatch.setattr(events, "datetime", Jumping)
+    ledger: list[str] = []
+    stays: list[Step] = [ann(n) for n in range(10)]
+    a_second: list[Step] = [nobody(n) for n in range(30)]
+    film = [*stays, *a_second, *stays, *a_second * 12, *stays, *a_second]
+    cast = Cast(lambda: ScriptedCamera(iter(film), ledger), replay=True, lossless=True)
+    stand = Stand(cast)
+    stand.run_to_the_end()
+    first, second = stand.happened(DecisionMade)
+    assert (first.track_id, second.track_id) == (1, 3)
+    assert [f.track_id for f in stand.happened(FaceLeft)] == [1, 2, 3]
+    assert all(0 <= f.seconds_in_view < 1 for f in stand.happened(FaceLeft))
+    assert {event.utc.year for event in stand.sink.events} == {2016, 2036}
+    order = [event.monotonic_ns for event in stand.sink.events]
+    assert order == sorted(order)
 
 
 # The gallery
