@@ -101,7 +101,7 @@ class Lags:
         self.frames.append(self.tally.newest - batch.sequence)
 
 
-@pytest.mark.parametrize("delay_ms", [45, 120])
+@pytest.mark.parametrize("delay_ms", [45, 120, 500])
 def test_a_slow_recogniser_never_makes_frames_old(rig: Bench, one_face: U8, delay_ms: int) -> None:
     policy = rig.settings.policy.model_copy(
         update={"recheck_seconds": 0.001, "retry_seconds": 0.001}
@@ -130,4 +130,4 @@ def test_a_slow_recogniser_never_makes_frames_old(rig: Bench, one_face: U8, dela
     # A look takes as long as the detector does, and a frame's time at least.
     detect = line.figures.stages["detect"].snapshot().p95
     assert detect is not None
-    assert np.percentile(lags, 95) <= 2 * max(detect * RATE, 1), "older than two looks"
+    assert np.percentile(lags, 95) <= 2 * max(detect * RATE, 1), f"older than two looks: {lags}"
