@@ -133,3 +133,24 @@ def test_a_tiny_face_keeps_its_id_though_its_box_wanders_by_pixels() -> None:
         found = [] if edges is None else [FaceDetection(Box(*edges), points, 0.9)]
         result = tracker.update(found, number / 12)
     assert [t.id for t in result.tracks] == [1]
+
+
+def test_after_an_interruption_nobody_is_taken_for_somebody_of_before() -> None:
+    tracker = Tracker()
+    (before,) = tracker.update([face(100, 100)], 0.0).seen
+    limit = TrackingLimits().interrupted_after
+    (same,) = tracker.update([face(100, 100)], limit).seen
+    assert same.id == before.id, "a slow camera's looks are as far apart"
+    result = tracker.update([face(100, 100)], 2 * limit + 0.1)
+    assert [track.id for track in result.left] == [before.id]
+    assert [track.id for track in result.seen] == [before.id + 1]
+
+
+def test_whoever_is_forgotten_comes_back_as_somebody_new() -> None:
+    tracker = Tracker()
+    (before,) = tracker.update([face(100, 100)], 0.0).seen
+    tracker.forget()
+    assert tracker.foresee(0.1) == ()
+    result = tracker.update([face(100, 100)], 0.1)
+    assert result.left == ()
+    assert [track.id for track in result.seen] == [before.id + 1]
