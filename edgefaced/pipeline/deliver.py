@@ -26,6 +26,11 @@ TAKE_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 BATCH = 64
 
+NOTE_SECONDS = 0.1
+"""While a sink catches up, its cursor is written so often: what it took since comes again after a
+crash.
+"""
+
 FAREWELL_SECONDS = 3.0
 """How long a stopping process goes on with what waits; the rest is for the next start."""
 
@@ -184,7 +189,11 @@ class Lasting:
         bell: Bell,
         attempts: Attempts,
         stop: threading.Event,
+        *,
+        clerk: bool,
     ) -> None:
+        """A `clerk` ends before those who get its answers."""
+        self._clerk = clerk
         self._name = name
         self._open_desk = open_desk
         self._open_ledger = open_ledger
@@ -199,7 +208,7 @@ class Lasting:
     def run(self, heartbeat: Heartbeat) -> None:
         """Until the line has ended and all is delivered, or until a refusal after its end."""
         try:
-            while not self._bell.wait_beyond(-1, TAKE_SECONDS):
+            while not self._bell.wait_beyond(-1, TAKE_SECONDS, clerk=self._clerk):
                 heartbeat.beat()
         except Closed:  # the ledger was never open
             return
@@ -235,7 +244,7 @@ class Lasting:
                 ledger.advance(self._name, head)
                 continue
             try:
-                self._bell.wait_beyond(self.cursor.position, TAKE_SECONDS)
+                self._bell.wait_beyond(self.cursor.position, TAKE_SECONDS, clerk=self._clerk)
             except Closed:
                 return
 
@@ -243,6 +252,7 @@ class Lasting:
         self, desk: Desk, ledger: Ledger, records: tuple[Record, ...], heartbeat: Heartbeat
     ) -> bool:
         """One after another; False at the first that is not taken."""
+        noted, taken = time.monotonic(), True
         for record in records:
             if self._must_go():
                 break
@@ -256,12 +266,16 @@ class Lasting:
                 self.refused += 1
             except (OSError, EdgefacedError) as error:
                 self.attempts.failed(error)
-                return False
+                taken = False
+                break
             else:
                 self.attempts.well()
             self._take_over(Cursor(record.position, self.cursor.lost))
-            ledger.advance(self._name, record.position)
-        return True
+            if time.monotonic() - noted > NOTE_SECONDS:
+                ledger.advance(self._name, record.position)
+                noted = time.monotonic()
+        ledger.advance(self._name, self.cursor.position)
+        return taken
 
     def _take_over(self, stored: Cursor) -> None:
         """A cursor never goes back, also where another process has forgotten it."""

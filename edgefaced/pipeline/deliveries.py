@@ -36,7 +36,7 @@ class Deliveries:
         """Adds its stages to the crew. Without `recording` there are no lasting sinks."""
         self.postbox = Postbox(camera, recording=recording is not None)
         self.recorder: Recorder | None = None
-        self._bell = Bell()
+        self._bell = Bell(sum(isinstance(plan, ClerkPlan) for plan in plans.values()))
         self._momentary: dict[str, Momentary] = {}
         self._lasting: dict[str, Lasting] = {}
         self._stop = crew.stop
@@ -117,15 +117,22 @@ class Deliveries:
     def _add_lasting(
         self, name: str, plan: SinkPlan | ClerkPlan, recording: Recording, crew: Crew
     ) -> None:
+        clerk = isinstance(plan, ClerkPlan)
+
+        def ended(seconds: float) -> bool:
+            return self._bell.wait_over(seconds, clerk=clerk)
+
         stage = self._lasting[name] = Lasting(
             name,
             self._desk(name, plan),
             recording.open_ledger,
             self._bell,
-            Attempts(name, self.postbox.announce, self._stop, self._bell.wait_over),
+            Attempts(name, self.postbox.announce, self._stop, ended),
             self._stop,
+            clerk=clerk,
         )
-        crew.add(f"deliver {name}", stage.run, lambda: None, vital=False)
+        finish = self._bell.end if clerk else lambda: None
+        crew.add(f"deliver {name}", stage.run, finish, vital=False)
 
     def _desk(self, name: str, plan: SinkPlan | ClerkPlan) -> Callable[[], Desk]:
         if isinstance(plan, SinkPlan):

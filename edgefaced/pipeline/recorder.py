@@ -69,43 +69,47 @@ class Recording:
 class Bell:
     """Tells those who read the ledger that there is more, and when no more will come."""
 
-    def __init__(self) -> None:
+    def __init__(self, clerks: int = 0) -> None:
+        """The recorder and so many clerks write; who waits for clerks as well ends after them."""
         self._changed = threading.Condition()
         self._position: int | None = None
-        self._over = False
+        self._clerks = clerks
+        self._writers = 1 + clerks
 
     def ring(self, position: int) -> None:
         """The ledger is open, and has records up to a position."""
         with self._changed:
-            self._position = position
+            self._position = max(position, self._position or 0)
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Nothing more is recorded by this line."""
+        """One of those who write has ended; clerks end after the recorder."""
         with self._changed:
-            self._over = True
+            self._writers -= 1
             self._changed.notify_all()
 
-    def wait_beyond(self, position: int, seconds: float) -> bool:
-        """Waits for a record behind a position; whether there may be one.
+    def wait_beyond(self, position: int, seconds: float, *, clerk: bool = False) -> bool:
+        """Waits for a record behind a position; whether the ledger is open at all.
 
         Other processes record as well: after the time there may always be one. Raises Closed when
         there is none and no more will come.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._over or self._beyond(position), seconds)
-            if self._over and not self._beyond(position):
+            self._changed.wait_for(
+                lambda: self._over(clerk=clerk) or self._beyond(position), seconds
+            )
+            if self._over(clerk=clerk) and not self._beyond(position):
                 raise Closed
             return self._position is not None
 
-    @property
-    def over(self) -> bool:
-        return self._over
-
-    def wait_over(self, seconds: float) -> bool:
+    def wait_over(self, seconds: float, *, clerk: bool = False) -> bool:
         """Waits for the end; whether it has come."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._over, seconds)
+            return self._changed.wait_for(lambda: self._over(clerk=clerk), seconds)
+
+    def _over(self, *, clerk: bool) -> bool:
+        """For a clerk, when the recorder has ended."""
+        return self._writers <= (self._clerks if clerk else 0)
 
     def _beyond(self, position: int) -> bool:
         return self._position is not None and self._position > position

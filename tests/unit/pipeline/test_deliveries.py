@@ -87,7 +87,7 @@ class Disk:
         if self.fault is not None:
             self.failed.set()
             raise self.fault
-        return Ledger.open(self.path, create=True, busy_seconds=0.05)
+        return Ledger.open(self.path, create=True)
 
 
 class FailingLedger(Ledger):
