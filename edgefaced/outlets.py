@@ -12,6 +12,8 @@ from edgefaced.attendance.zone import zone_of
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
+from edgefaced.errors import EdgefacedError
+from edgefaced.events import Event, Trouble
 from edgefaced.gpio.choose import open_input
 from edgefaced.gpio.lines import InputLine
 from edgefaced.ledger.retention import Keep, Retention
@@ -35,6 +37,21 @@ def recording_of(settings: Settings, places: Places, backlog: Backlog) -> Record
         retention_of(settings.ledger),
         backlog,
     )
+
+
+def record_trouble(places: Places, where: str, detail: str) -> None:
+    """Records what kept a daemon from starting; once, however often it is tried in a row.
+
+    Nothing where there can be no ledger: the error is said anyway.
+    """
+    trouble = Trouble(where, detail)
+    try:
+        with Ledger.open(places.events_file, create=True, busy_seconds=BUSY_SECONDS) as ledger:
+            last = ledger.after(max(ledger.head().position - 1, 0), 1)
+            if not any(record.event.happening == trouble for record in last):
+                ledger.append([Event(trouble, "")])
+    except EdgefacedError:
+        return
 
 
 def sinks_of(

@@ -79,7 +79,8 @@ def sink_for(context: CliContext, *, as_json: bool) -> SinkPlan:
     "replay_paths",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Pictures, videos or folders instead of the configured camera; may be repeated.",
+    help="Pictures, videos or folders instead of the configured camera; may be repeated. "
+    "No door opens then.",
 )
 @click.option("--fast", is_flag=True, help="Replay every frame, as fast as possible.")
 @json_option
@@ -92,19 +93,26 @@ def run_command(
     Exit 0 when asked to stop or when a replay is over, another code when a stage failed.
     """
     from edgefaced.daemon import Daemon
+    from edgefaced.errors import EdgefacedError
+    from edgefaced.outlets import record_trouble
     from edgefaced.sensors.thermal import ZoneSensor
     from edgefaced.supervisor import supervisor_of
 
     def settings() -> Settings:
         return with_replay(context.settings(), replay_paths, fast=fast)
 
-    daemon = Daemon(
-        settings,
-        context.places,
-        {"terminal": sink_for(context, as_json=as_json)},
-        lambda s: ZoneSensor(s.thermal.zones),
-        supervisor_of(),
-    )
+    try:
+        daemon = Daemon(
+            settings,
+            context.places,
+            {"terminal": sink_for(context, as_json=as_json)},
+            lambda s: ZoneSensor(s.thermal.zones),
+            supervisor_of(),
+        )
+    except EdgefacedError as error:
+        # Why doors stay shut is to be found where everything else about them is.
+        record_trouble(context.places, "start", str(error))
+        raise
     return conclude(daemon.run(), daemon.line, as_json=as_json)
 
 
@@ -129,7 +137,10 @@ def conclude(ending: Ending, line: Line, *, as_json: bool) -> int:
 
 
 def with_replay(settings: Settings, paths: tuple[Path, ...], *, fast: bool) -> Settings:
-    """The settings with a replay instead of the configured camera, where paths are given."""
+    """The settings with a replay instead of the configured camera, where paths are given.
+
+    Pictures that somebody names on a command line open no door: there are none then.
+    """
     if not paths:
         return settings
     camera = settings.camera.model_copy(
@@ -144,7 +155,9 @@ def with_replay(settings: Settings, paths: tuple[Path, ...], *, fast: bool) -> S
     thermal = settings.thermal.model_copy(
         update={"zones": (), **({"latency_budget_ms": 1e9} if fast else {})}
     )
-    return settings.model_copy(update={"camera": camera, "thermal": thermal})
+    return settings.model_copy(
+        update={"camera": camera, "thermal": thermal, "doors": {}, "groups": {}}
+    )
 
 
 def report(ending: Ending) -> None:

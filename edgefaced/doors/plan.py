@@ -108,6 +108,8 @@ def cautions(settings: Settings) -> list[str]:
             found.append(
                 f'doors.{name}: liveness = "not required": a photograph of somebody may open it'
             )
+        if settings.camera.kind == "replay":
+            found.append(f'doors.{name}: camera.kind = "replay": recorded pictures open it')
         if door.relay_line is None and door.wiegand_zero_line is None:
             found.append(f"doors.{name} has no lock: what is decided is only announced")
     return found
