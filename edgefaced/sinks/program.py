@@ -17,6 +17,7 @@ from edgefaced.sinks.patience import Patience
 KEPT_BYTES = 4096
 """Of what a program says, the end."""
 SLICE_SECONDS = 0.05
+MUTE_SECONDS = 0.01
 REAP_SECONDS = 5.0
 
 
@@ -85,8 +86,8 @@ class Ear:
 
     def listen(self, seconds: float) -> None:
         """Waits so long for something to come and takes what is there."""
-        if not self._open:  # the program lives on without an output
-            time.sleep(seconds)
+        if not self._open:  # it ends at once, or lives on without an output
+            time.sleep(min(seconds, MUTE_SECONDS))
         elif self._poll.poll(seconds * 1000):
             piece = os.read(self._descriptor, 1 << 16)
             self._open = bool(piece)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from certificates import Authority
@@ -277,3 +279,26 @@ def test_addresses(url: str, host: str, port: int, target: str, tls: bool) -> No
 
 def test_plain_http_to_others_needs_leave() -> None:
     assert not endpoint("http://192.168.1.9/hook", plain_http=True).tls
+
+
+def test_a_name_whose_look_up_hangs_is_waited_for_once_and_sends_nothing_late(
+    server: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up, answered, asked = socket.getaddrinfo, threading.Event(), list[object]()
+
+    def hanging(*words: Any, **more: Any) -> Any:
+        asked.append(words)
+        answered.wait(60)
+        return look_up(*words, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hanging)
+    first, second = decisions(2)
+    with sink_to(server, seconds=1) as sink:
+        with pytest.raises(SinkAway, match="no answer within 1 s"):
+            sink.emit(first)
+        with pytest.raises(SinkAway, match="look-up of its name hangs"):
+            sink.emit(first)
+        assert len(asked) == 1
+        answered.set()
+        sink.emit(second)
+    assert [got.headers["webhook-id"] for got in server.got] == [second.id]
