@@ -109,13 +109,14 @@ def pull_packs(context: CliContext, names: tuple[str, ...], *, as_json: bool) ->
 def import_packs(context: CliContext, path: Path, pack: str | None, *, as_json: bool) -> None:
     """Install packs from a folder or an archive, without a network. Files are known by hash.
 
-    Exit 1 where no pack is complete.
+    Networks that a converter has compiled for a board's NPU come the same way. Exit 1 where no pack
+    is complete and nothing compiled was found.
     """
     store = store_of(context)
     with transfers() as progress:
         results = bring_in(path, pack, store, workshop_of(context), progress)
     say_terms(result.manifest for result in results if not result.missing)
-    complete = any(not result.missing for result in results)
+    complete = any(result.compiled or not result.missing for result in results)
     if as_json:
         print_json({"packs": [imported_body(result) for result in results]}, ok=complete)
     else:

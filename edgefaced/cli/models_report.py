@@ -9,7 +9,10 @@ from rich.table import Table
 
 from edgefaced.cli.output import plain
 from edgefaced.cli.transfers import megabytes
+from edgefaced.errors import ModelDamaged
 from edgefaced.models.bring_in import Imported
+from edgefaced.models.compiled import CompiledModel
+from edgefaced.models.compiled_files import compiled_models
 from edgefaced.models.fetch.transport import shown
 from edgefaced.models.manifest import HttpsSource, ModelSpec, PackManifest, Source
 from edgefaced.models.preparing import Prepared
@@ -52,7 +55,40 @@ def _model_body(spec: ModelSpec, store: ModelStore) -> dict[str, Any]:
             "for_this_machine": record.made_by(store.runtime or runtime_of_this_process()),
             "variants": _variants(record),
         },
+        "compiled": [compiled_body(model) for model in _compiled(spec, store)],
     }
+
+
+def _compiled(spec: ModelSpec, store: ModelStore) -> list[CompiledModel]:
+    """What a damaged record says is for `models verify` to complain of."""
+    try:
+        return compiled_models(store.layout, spec)
+    except ModelDamaged:
+        return []
+
+
+def compiled_body(model: CompiledModel) -> dict[str, Any]:
+    """A network compiled for a target: what it needs and how well it was proved."""
+    keys = {"target", "kind", "precision", "width", "height", "size_bytes", "sha256"}
+    return model.model_dump(mode="json", include={*keys, "needs", "proof"})
+
+
+def compiled_line(model: CompiledModel) -> str:
+    needs, proof = model.needs, model.proof
+    wants = [f"librknnrt {needs.runtime}"] if needs.runtime else []
+    wants += [f"driver {needs.driver}"] if needs.driver else []
+    said = f"compiled for {model.target}, {model.width}x{model.height} {model.precision}"
+    said += f", by {needs.toolkit}" + (f", needs {' and '.join(wants)}" if wants else "")
+    proved = []
+    if proof.mean_cosine is not None:
+        proved.append(f"mean cosine {proof.mean_cosine:.4f}")
+    if proof.lfw_accuracy is not None:
+        proved.append(f"LFW {proof.lfw_accuracy:.2%} over {proof.lfw_pairs} pairs")
+    if proof.recall is not None:
+        proved.append(f"recall {proof.recall:.1%}")
+    if proof.landmark_error is not None:
+        proved.append(f"landmarks off by {proof.landmark_error:.1%} of a face")
+    return f"{said}; on {proof.pictures} pictures: {', '.join(proved) or 'nothing measured'}"
 
 
 def pack_table(packs: Sequence[PackManifest], store: ModelStore, configured: str) -> Table:
@@ -71,6 +107,9 @@ def pack_table(packs: Sequence[PackManifest], store: ModelStore, configured: str
             size = megabytes(spec.size_bytes)
             licence = plain(spec.licence)
             table.add_row(plain(f"  {spec.id}"), licence, size, _yes(spec.commercial_use))
+            for model in _compiled(spec, store):
+                what = f"for {model.target}: {model.width}x{model.height} {model.precision}"
+                table.add_row("", plain(what), megabytes(model.size_bytes), "")
     return table
 
 
@@ -122,6 +161,7 @@ def pack_lines(pack: PackManifest, store: ModelStore) -> list[str]:
                 f"({proof.kind}) 1 - cosine to the original is at most "
                 f"{max(1 - proof.lowest_cosine, 0):.1e}"
             )
+        lines += [f"  {compiled_line(m)}" for m in _compiled(spec, store)]
     if pack.proof:
         lines += ["", "photographs:"]
         lines += [f"  {picture.file}: {picture.credit}" for picture in pack.proof]
@@ -158,6 +198,7 @@ def imported_body(imported: Imported) -> dict[str, Any]:
         "found": list(imported.found),
         "missing": list(imported.missing),
         "prepared": [prepared_body(p) for p in imported.prepared],
+        "compiled": [{"model": m.id, **compiled_body(m)} for m in imported.compiled],
     }
 
 
@@ -184,6 +225,9 @@ def pulled_line(pulled: Pulled) -> str:
 
 def imported_line(imported: Imported) -> str:
     name = imported.manifest.name
+    if imported.compiled and not imported.found:
+        which = sorted({f"{m.id} for {m.target}" for m in imported.compiled})
+        return f"{name}: {', '.join(which)}"
     if imported.missing:
         return f"{name}: not complete, still missing: {', '.join(imported.missing)}"
     anew = sum(p.anew for p in imported.prepared)

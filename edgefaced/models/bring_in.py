@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.errors import ModelDamaged, ModelMissing
-from edgefaced.models.atomic import make_folder, publish, published, storage_errors, write_whole
+from edgefaced.models.atomic import make_folder, publish, storage_errors, write_whole
+from edgefaced.models.bring_in_compiled import take_compiled
 from edgefaced.models.catalogue import catalogue, find_pack, shipped_folder
+from edgefaced.models.compiled import CompiledModel
 from edgefaced.models.layout import Layout
 from edgefaced.models.lock import exclusive
 from edgefaced.models.manifest import PackManifest, Pinned, parse_manifest
-from edgefaced.models.offers import Offer, offers, read_offer
+from edgefaced.models.offers import Offer, copy_offer, offers, read_offer
 from edgefaced.models.preparing import Prepared, Workshop, prepare_pack
 from edgefaced.models.progress import Progress
 from edgefaced.models.pull import is_here
@@ -32,6 +33,8 @@ class Imported:
     found: tuple[str, ...]
     missing: tuple[str, ...]
     prepared: tuple[Prepared, ...]
+    compiled: tuple[CompiledModel, ...] = ()
+    """Networks that were compiled from one of its own, with their targets."""
 
 
 def bring_in(
@@ -49,11 +52,12 @@ def bring_in(
         _take_manifests(offers(path, progress), pack, layout, progress)
         known = catalogue((layout.packs,)).values()
         manifests = [find_pack(pack, (layout.packs,))] if pack else list(known)
+        compiled = take_compiled(path, manifests, list(known), layout, progress)
         found = _take_files(offers(path, progress), manifests, layout, progress)
         results = [
-            _finish(manifest, found, store, workshop, progress)
+            _finish(manifest, found, compiled, store, workshop, progress)
             for manifest in manifests
-            if pack or any(spec.sha256 in found for spec in manifest.model)
+            if pack or any(s.sha256 in found or s.sha256 in compiled for s in manifest.model)
         ]
     if not results:
         raise ModelMissing(
@@ -108,7 +112,7 @@ def _take_files(
         if offer.size_bytes not in sizes.values():
             continue
         try:
-            digest = _copy(offer, stage)
+            digest = copy_offer(offer, stage)
         except ModelDamaged as error:
             progress.say(f"passed over {error.message}")
             continue
@@ -120,20 +124,6 @@ def _take_files(
         with storage_errors(stage):
             stage.unlink(missing_ok=True)
     return taken
-
-
-def _copy(offer: Offer, stage: Path) -> str:
-    """Copies a file to `stage`, no more of it than it said, and returns its hash."""
-    digest = hashlib.sha256()
-    left = offer.size_bytes
-    with published(stage) as file:
-        for chunk in offer.chunks():
-            left -= len(chunk)
-            if left < 0:
-                break
-            digest.update(chunk)
-            file.write(chunk)
-    return digest.hexdigest()
 
 
 def _distribute(stage: Path, targets: set[Path]) -> None:
@@ -149,17 +139,19 @@ def _distribute(stage: Path, targets: set[Path]) -> None:
 def _finish(
     manifest: PackManifest,
     found: set[str],
+    compiled: Mapping[str, Sequence[CompiledModel]],
     store: ModelStore,
     workshop: Workshop,
     progress: Progress,
 ) -> Imported:
     names = tuple(spec.file for spec in manifest.files if spec.sha256 in found)
+    here = tuple(m for spec in manifest.model for m in compiled.get(spec.sha256, ()))
     missing = tuple(_missing(manifest, store.layout))
-    if missing:
-        return Imported(manifest, names, missing, ())
+    if missing or (here and not names):  # nothing of its own has come
+        return Imported(manifest, names, missing, (), here)
     prepared = prepare_pack(manifest, store, workshop, progress)
     mark_installed(store.layout, manifest.name)
-    return Imported(manifest, names, (), tuple(prepared))
+    return Imported(manifest, names, (), tuple(prepared), here)
 
 
 def _missing(manifest: PackManifest, layout: Layout) -> Iterator[str]:

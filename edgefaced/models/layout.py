@@ -52,6 +52,10 @@ class Layout:
         """Folder of what was prepared from this file for this contract."""
         return self.folder / "prepared" / spec.sha256 / recipe(spec)
 
+    def compiled(self, original_sha256: str) -> Path:
+        """Folder of what a converter made of this file, with a folder for each target."""
+        return self.folder / "compiled" / original_sha256
+
 
 def recipe(spec: ModelSpec) -> str:
     """Digest of all that decides how a file is prepared, besides the file itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from edgefaced.errors import ModelDamaged
 from edgefaced.models.archive import CHUNK_BYTES, is_archive, members, readable
+from edgefaced.models.atomic import published
 from edgefaced.models.progress import Progress
 
 
@@ -46,6 +48,20 @@ def read_offer(offer: Offer, limit: int) -> bytes | None:
         if len(data) > limit:
             return None
     return data
+
+
+def copy_offer(offer: Offer, stage: Path) -> str:
+    """Copies a file to `stage`, no more of it than it said, and returns its hash."""
+    digest = hashlib.sha256()
+    left = offer.size_bytes
+    with published(stage) as file:
+        for chunk in offer.chunks():
+            left -= len(chunk)
+            if left < 0:
+                break
+            digest.update(chunk)
+            file.write(chunk)
+    return digest.hexdigest()
 
 
 def _file(path: Path) -> Iterator[Offer]:

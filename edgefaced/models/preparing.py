@@ -17,6 +17,7 @@ from edgefaced.models.catalogue import catalogue
 from edgefaced.models.layout import Layout
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.models.progress import Progress
+from edgefaced.models.reading import read_checked
 from edgefaced.models.record import (
     RECORD_FILE,
     FileRecord,
@@ -25,7 +26,7 @@ from edgefaced.models.record import (
     VariantRecord,
 )
 from edgefaced.models.runtime import Runtime
-from edgefaced.models.store import ModelStore, read_checked
+from edgefaced.models.store import ModelStore
 from edgefaced.types import U8
 
 if TYPE_CHECKING:

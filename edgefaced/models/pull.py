@@ -16,8 +16,9 @@ from edgefaced.models.lock import exclusive
 from edgefaced.models.manifest import PackManifest, PictureSpec, Pinned
 from edgefaced.models.preparing import Prepared, Workshop, prepare_pack
 from edgefaced.models.progress import Progress
+from edgefaced.models.reading import read_checked
 from edgefaced.models.state import mark_installed
-from edgefaced.models.store import ModelStore, read_checked
+from edgefaced.models.store import ModelStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ def remove(manifest: PackManifest, store: ModelStore, progress: Progress) -> Rem
     layout = store.layout
     with exclusive(layout.lock, progress):
         here = [spec for spec in manifest.files if layout.place(spec).exists()]
-        if not here and manifest.name not in installed_packs(layout):
+        compiled = any(layout.compiled(spec.sha256).exists() for spec in manifest.model)
+        if not (here or compiled) and manifest.name not in installed_packs(layout):
             raise ModelMissing(f"pack {manifest.name} is not installed")
         others = _other_packs(manifest.name, layout)
         kept = {spec.sha256 for pack in others for spec in pack.files}
@@ -43,6 +44,7 @@ def remove(manifest: PackManifest, store: ModelStore, progress: Progress) -> Rem
         for model in manifest.model:
             if model.sha256 not in kept:
                 _delete(layout.prepared(model).parent)
+                _delete(layout.compiled(model.sha256))
             elif layout.prepared(model) not in recipes:
                 _delete(layout.prepared(model))
         for spec in here:

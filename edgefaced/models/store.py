@@ -5,14 +5,15 @@ Nothing here touches a network: what is missing is an error that says how to get
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing, StorageError
 from edgefaced.models.catalogue import manifest_files
+from edgefaced.models.compiled_files import CompiledNetwork, compiled_network
 from edgefaced.models.layout import Layout
 from edgefaced.models.manifest import ModelSpec, PictureSpec, read_manifest
+from edgefaced.models.reading import read_checked
 from edgefaced.models.record import RECORD_FILE, FileRecord, PreparedRecord, parse_record
 from edgefaced.models.runtime import Runtime, runtime_of_this_process
 
@@ -46,19 +47,19 @@ class ModelStore:
         except ModelDamaged as error:
             raise ModelDamaged(error.message, self._way_out(spec)) from error
 
-    def prepared(self, spec: ModelSpec, size: int) -> LoadableModel:
+    def prepared(self, spec: ModelSpec, size: int, *, portable: bool = False) -> LoadableModel:
         """The network for one input size. Raises ModelMissing, ModelDamaged.
 
         A file that another onnxruntime or another kind of machine optimised is passed over for
-        the portable one.
+        the portable one, as is every optimised file where `portable`.
         """
         try:
             record = self.record(spec)
             try:
-                return self._variant(spec, record, size)
+                return self._variant(spec, record, size, portable=portable)
             except FileNotFoundError:
                 # Another process has just prepared it anew: its record names other files.
-                return self._variant(spec, self.record(spec), size)
+                return self._variant(spec, self.record(spec), size, portable=portable)
         except FileNotFoundError as error:
             raise ModelDamaged(f"{error.filename} is missing", self._way_out(spec)) from None
         except ModelDamaged as error:
@@ -77,6 +78,10 @@ class ModelStore:
             raise ModelDamaged(f"{path}: {error.strerror or error}") from error
         return parse_record(data, str(path))
 
+    def compiled(self, spec: ModelSpec, target: str, size: int) -> CompiledNetwork:
+        """What was compiled from it for a target. Raises ModelMissing, ModelDamaged."""
+        return compiled_network(self.layout, spec, target, size)
+
     def photograph(self, spec: PictureSpec) -> bytes | None:
         """A pack's photograph (an encoded picture), or None where it is not on this machine."""
         try:
@@ -85,11 +90,13 @@ class ModelStore:
         except FileNotFoundError:
             return None
 
-    def _variant(self, spec: ModelSpec, record: PreparedRecord, size: int) -> LoadableModel:
+    def _variant(
+        self, spec: ModelSpec, record: PreparedRecord, size: int, *, portable: bool
+    ) -> LoadableModel:
         for variant in record.variants:
             if variant.size == size:
                 runtime = self.runtime or runtime_of_this_process()
-                optimised = record.runs_optimised_on(runtime)
+                optimised = not portable and record.runs_optimised_on(runtime)
                 chosen = variant.optimised if optimised else variant.portable
                 return LoadableModel(self._file(spec, chosen), optimised)
         sizes = ", ".join(str(v.size) for v in record.variants)
@@ -116,21 +123,3 @@ class ModelStore:
         if len(packs) == 1:
             return f"`edgefaced models pull {packs[0]}`"
         return f"`edgefaced models pull NAME`, NAME one of {', '.join(packs)}" if packs else ""
-
-
-def read_checked(path: Path, sha256: str, size_bytes: int) -> bytes:
-    """All bytes of a file that has this size and hash.
-
-    Raises ModelDamaged, and FileNotFoundError where there is no such file.
-    """
-    try:
-        # The size first: a file that is not ours is not read into memory to find that out.
-        if path.stat().st_size == size_bytes:
-            data = path.read_bytes()
-            if hashlib.sha256(data).hexdigest() == sha256:
-                return data
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ModelDamaged(f"{path}: {error.strerror or error}") from error
-    raise ModelDamaged(f"{path} does not have its pinned sha256 ({sha256[:12]}…)")

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.errors import ModelDamaged, ModelMissing
+from edgefaced.models.compiled_files import compiled_faults
 from edgefaced.models.manifest import ModelSpec, PackManifest
-from edgefaced.models.store import ModelStore, read_checked
+from edgefaced.models.reading import read_checked
+from edgefaced.models.store import ModelStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Verified:
 
 
 def verify(manifest: PackManifest, store: ModelStore) -> Verified:
-    """Originals, prepared files and photographs; a photograph may be absent, but not damaged."""
+    """Originals, prepared and compiled files, photographs; those may be absent, but not damaged."""
     faults: list[str] = []
     files = 0
     for spec in manifest.files:
@@ -28,6 +30,9 @@ def verify(manifest: PackManifest, store: ModelStore) -> Verified:
             files += 1
             faults += _fault(path, spec.sha256, spec.size_bytes)
     for model in manifest.model:
+        for fault in compiled_faults(store.layout, model):
+            files += 1
+            faults += [] if fault is None else [fault]
         try:
             record = store.record(model)
         except (ModelMissing, ModelDamaged) as error:
