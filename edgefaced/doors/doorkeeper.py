@@ -21,17 +21,22 @@ class GalleryRights:
         self._gallery: Gallery | None = None
 
     def of(self, person_id: str) -> Rights | None:
-        """None where they cannot be read: then nothing is allowed. Who is unknown has no rights."""
+        """None where they cannot be read: then nothing is allowed. Who is unknown has no rights.
+
+        A gallery that was exchanged or removed meanwhile is noticed, and the one that is there now
+        is asked.
+        """
+        fresh = self._gallery is None
         try:
             if self._gallery is None:
                 self._gallery = Gallery.open(*self._places)
+            self._gallery.version()
             return rights_of(self._gallery, person_id)
         except GalleryMissing:
             return Rights()
         except EdgefacedError:
-            # The next look opens it anew: it may have been replaced or repaired.
             self.close()
-            return None
+            return None if fresh else self.of(person_id)
 
     def close(self) -> None:
         if self._gallery is not None:
