@@ -77,7 +77,7 @@ def check(settings: Settings, places: Places, machine: Machine | None = None) ->
         *_metrics(settings),
         *_attendance(settings),
         *(_caution(name, error) for name, error in lacking(settings, places)),
-        *(Caution("doors", words) for words in cautions(settings)),
+        *_doors(settings),
     ]
 
 
@@ -158,6 +158,16 @@ def _sensors(settings: Settings, machine: Machine) -> Iterator[Caution]:
             open_chip(presence.motion_chip_kind, presence.motion_chip).close()
         except (GpioError, DependencyMissing) as error:
             yield _caution("presence.motion_chip", error)
+
+
+def _doors(settings: Settings) -> Iterator[Caution]:
+    for name, door in settings.doors.items():
+        if door.chip is not None:
+            try:
+                open_chip(door.chip_kind, door.chip).close()
+            except (GpioError, DependencyMissing) as error:
+                yield _caution(f"doors.{name}.chip", error)
+    yield from (Caution("doors", words) for words in cautions(settings))
 
 
 def _key(places: Places) -> Iterator[Caution]:

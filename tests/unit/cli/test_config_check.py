@@ -169,6 +169,15 @@ def test_a_motion_sensor_that_is_not_there_is_a_warning(judge: Judge, tmp_path: 
     assert "presence.motion_chip" in judge(presence=sensor)
 
 
+def test_a_doors_chip_that_is_not_there_is_a_warning(judge: Judge, tmp_path: Path) -> None:
+    door = {"chip": str(tmp_path / "pins"), "chip_kind": "file", "relay_line": "relay"}
+    warnings = judge(doors={"front": door})
+    assert "no folder" in warnings["doors.front.chip"].message
+    assert "opens for no face" in warnings["doors"].message
+    (tmp_path / "pins").mkdir()
+    assert "doors.front.chip" not in judge(doors={"front": door})
+
+
 def test_a_gallery_without_its_key_is_a_warning(judge: Judge, places: Places) -> None:
     assert "gallery" not in judge()
     Gallery.open(places.gallery_file, places.key_file, create=True).close()

@@ -38,13 +38,15 @@ def test_one_failure_stops_all_and_is_kept_with_its_trace() -> None:
     def fails(heartbeat: Heartbeat) -> None:
         raise ValueError("broken on purpose")
 
-    finished = threading.Event()
+    finished, told = threading.Event(), list[tuple[str, bool]]()
+    crew.tell_failure = lambda failure: told.append((failure.stage, finished.is_set()))
     crew.add("failing", fails, finished.set)
     crew.start()
     assert crew.stop.wait(60)
     assert crew.join(60) == []
     assert finished.is_set()
     assert [f.stage for f in crew.failures] == ["failing"]
+    assert told == [("failing", False)], "told while there still is somebody to tell"
     assert "broken on purpose" in crew.failures[0].trace
 
 
