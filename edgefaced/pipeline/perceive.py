@@ -26,6 +26,9 @@ from edgefaced.types import FACE_SIDE_PX, AlignedFace, ColourOrder, Frame
 TAKE_SECONDS = 0.5
 """How long the stage waits for a frame before it shows that it is alive."""
 
+SILENT_ROUNDS = 6
+"""Waits without a frame after which whoever was in view has left (3 s)."""
+
 RESTLESS_INTERVAL = 3
 """Frames from one whole look to the next while something moves beside the people in view: whoever
 comes to them is found two frames late at most."""
@@ -81,6 +84,7 @@ class Perceiver:
 
     def run(self, heartbeat: Heartbeat) -> None:
         """Until `stop` or the end of the leases; the networks belong to the calling thread."""
+        silent = 0
         with self._open_watcher() as watcher:
             while not self._stop.is_set():
                 heartbeat.beat()
@@ -88,12 +92,13 @@ class Perceiver:
                     lease = self._leases.take(TAKE_SECONDS)
                 except Closed:
                     return
+                silent = 0 if lease is not None else silent + 1
                 if lease is not None:
                     with lease:
                         batch = self._see(watcher, lease)
                     self._hand_over(batch)
-                elif self._cut.is_set():
-                    # Nothing comes any more: nobody is in view, as far as anybody knows.
+                elif self._cut.is_set() or silent == SILENT_ROUNDS:
+                    # No camera, or a board that rests: nobody is in view, as far as anybody knows.
                     self._hand_over(FaceBatch(0, 0, (), self._begin_anew(watcher)))
 
     def finish(self) -> None:

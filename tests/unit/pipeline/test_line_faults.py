@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, tzinfo
+from itertools import count, takewhile
 from pathlib import Path
 
 import cv2
@@ -35,6 +35,7 @@ from edgefaced import events
 from edgefaced.camera.v4l2 import ioctl as v4l2
 from edgefaced.camera.v4l2.canned import CannedKernel
 from edgefaced.core.policy import DecisionPolicy, Evidence, PolicyLimits
+from edgefaced.core.thermal import BANDS, Cause, Pace
 from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
 from edgefaced.gallery.following import FollowingIndex
 from edgefaced.gallery.records import ChangeKind, NewTemplate
@@ -92,6 +93,10 @@ class Remembering(ColourEmbedder):
         super().__init__()
         self.begun = threading.Event()
         self.seen: list[tuple[int, ...]] = []
+
+    def waits(self, _: int) -> bool:
+        """Whether nobody has been embedded yet."""
+        return not self.begun.is_set()
 
     def embed(self, face: AlignedFace) -> Embedding:
         middle = face.pixels[30:80, 30:80].reshape(-1, 3)
@@ -215,6 +220,18 @@ def test_black_pictures_show_nobody_and_are_no_fault_of_the_camera(tmp_path: Pat
         stand.decided()
         covered.set()
         stand.left()
+    assert [change.up for change in stand.happened(CameraChanged)] == [True]
+
+
+def test_while_the_board_rests_nobody_is_in_view(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    with Stand(Cast(machine.open, policy=announcing())) as stand, machine.showing(ann):
+        stand.decided()
+        stand.line.pace.current = Pace(BANDS[-1], len(BANDS) - 1, Cause.HEAT, stepped=True)
+        stand.left()
+        assert stand.line.figures.tracks == 0
+        stand.line.pace.current = Pace(BANDS[0], 0, Cause.COOLED, stepped=True)
+        stand.decided(2)
     assert [change.up for change in stand.happened(CameraChanged)] == [True]
 
 
@@ -418,7 +435,7 @@ def test_a_sink_that_hangs_or_is_away_delays_nobody_else(tmp_path: Path) -> None
 class Jumping(datetime):
     """A wall clock that is ten years ahead, ten years behind, ahead, and so on."""
 
-    looks = itertools.count()
+    looks = count()
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Jumping:
@@ -543,9 +560,11 @@ class Book(list[str]):
     def wait_for_one(self) -> None:
         assert self._back.acquire(timeout=PATIENCE_SECONDS)
 
-    def each(self, pictures: list[U8]) -> list[Step]:
+    def each(self, pictures: Iterable[U8]) -> Iterator[Step]:
         """Steps that show every picture until it was looked at: none displaces another."""
-        return [step for picture in pictures for step in (picture, self.wait_for_one)]
+        for picture in pictures:
+            yield picture
+            yield self.wait_for_one
 
 
 class Noting(DecisionPolicy):
@@ -561,22 +580,19 @@ class Noting(DecisionPolicy):
 
 
 def test_whoever_has_gone_meanwhile_is_not_judged() -> None:
-    """The embedder is busy with Ann's first picture while she walks off and Bob comes."""
+    """The embedder is busy with a picture of Ann while she walks off and Bob comes."""
     embedder, book = Remembering(), Book()
     embedder.hold = threading.Event()
 
-    def embedding() -> None:
-        assert embedder.begun.wait(PATIENCE_SECONDS)
+    def film() -> Iterator[Step]:
+        assert embedder.hold is not None
+        yield from book.each(ann(n) for n in takewhile(embedder.waits, count()))
+        yield from book.each(ann(n) for n in range(8))
+        yield from book.each(nobody(n) for n in range(60))
+        yield embedder.hold.set
+        yield from book.each(scene((BOB, 50), sequence=n) for n in range(60))
 
-    steps: list[Step] = [
-        *book.each([ann(0)]),
-        embedding,
-        *book.each([ann(n) for n in range(1, 8)]),
-        *book.each([nobody(n) for n in range(60)]),
-        embedder.hold.set,
-        *book.each([scene((BOB, 50), sequence=n) for n in range(60)]),
-    ]
-    stand = Stand(Cast(lambda: ScriptedCamera(iter(steps), book), embedder=embedder, replay=True))
+    stand = Stand(Cast(lambda: ScriptedCamera(film(), book), embedder=embedder, replay=True))
     stand.run_to_the_end()
     assert embedder.seen[0] == ANN
     assert set(embedder.seen[1:]) <= {BOB}
@@ -591,22 +607,17 @@ def test_the_second_face_of_an_old_frame_is_judged_by_a_new_one_and_comes_first(
     policy = Noting(PolicyLimits(recheck_after=60, retry_after=60))
     policy.judged = []
 
-    def embedding() -> None:
-        assert embedder.begun.wait(PATIENCE_SECONDS)
-
     def both(number: int) -> U8:
         return scene((ANN, 20), (BOB, 150), sequence=number)
 
-    steps: list[Step] = [
-        *book.each([both(0)]),
-        embedding,
-        *book.each([both(n) for n in range(1, 300)]),
-        embedder.hold.set,
-        *book.each([both(n) for n in range(300, 310)]),
-    ]
-    cast = Cast(
-        lambda: ScriptedCamera(iter(steps), book), embedder=embedder, policy=policy, replay=True
-    )
+    def film() -> Iterator[Step]:
+        assert embedder.hold is not None
+        yield from book.each(both(n) for n in takewhile(embedder.waits, count()))
+        yield from book.each(both(n) for n in range(300))
+        yield embedder.hold.set
+        yield from book.each(both(n) for n in range(120))
+
+    cast = Cast(lambda: ScriptedCamera(film(), book), embedder=embedder, policy=policy, replay=True)
     Stand(cast).run_to_the_end()
     (first, began), (second, then) = policy.judged[:2]
     assert {first, second} == {1, 2}
