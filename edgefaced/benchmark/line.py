@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -95,7 +94,7 @@ def run_line(bench: Bench, film: Film, *, pace: Pace = "fast") -> Passing:
     line.start()
     while line.crew.working() and not line.crew.stop.is_set():
         line.crew.wait(1.0)
-    cpu, wall = time.process_time() - gate.cpu_seconds, time.monotonic() - gate.begun
+    cpu, wall = gate.used
     hanging = line.stop(PATIENCE_SECONDS)
     if line.crew.failures:
         raise line.crew.failures[0].error

@@ -108,12 +108,16 @@ def line_threads(settings: Settings) -> int:
 
 
 class Gate:
-    """Holds the camera back until every network is loaded, and says what had been used by then."""
+    """Holds the camera back until every network is loaded; what is used until all work is over.
+
+    Loading and closing are left out, as they are of every other way over the film.
+    """
 
     def __init__(self, parties: int) -> None:
         self._barrier = threading.Barrier(parties + 1)
         self.cpu_seconds = 0.0
         self.begun = 0.0
+        self._over = (0.0, 0.0)
 
     def ready(self) -> None:
         self._barrier.wait(PATIENCE_SECONDS)
@@ -121,6 +125,15 @@ class Gate:
     def open(self) -> None:
         self._barrier.wait(PATIENCE_SECONDS)
         self.cpu_seconds, self.begun = time.process_time(), time.monotonic()
+
+    def over(self) -> None:
+        """A party has done its work and closes now; the last one counts."""
+        self._over = time.process_time(), time.monotonic()
+
+    @property
+    def used(self) -> tuple[float, float]:
+        """Processor and wall seconds from the opening to the end of the work."""
+        return self._over[0] - self.cpu_seconds, self._over[1] - self.begun
 
 
 def line_on(
@@ -154,12 +167,14 @@ def line_on(
         with parts.open_watcher() as watcher:
             gate.ready()
             yield watcher
+            gate.over()
 
     @contextmanager
     def open_knowledge() -> Iterator[Knowledge]:
         with parts.open_knowledge() as knowledge:
             gate.ready()
             yield around(knowledge)
+            gate.over()
 
     made = replace(
         parts, open_camera=open_camera, open_watcher=open_watcher, open_knowledge=open_knowledge

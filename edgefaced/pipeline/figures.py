@@ -58,7 +58,7 @@ class Stopwatch:
 def percentiles(values: F64, percents: Sequence[float]) -> list[float]:
     """Between the two nearest values, as `numpy.percentile`, which loads 12 ms of other things."""
     places = np.array(percents) / 100 * (len(values) - 1)
-    return np.interp(places, np.arange(len(values)), np.sort(values)).tolist()
+    return [float(v) for v in np.interp(places, np.arange(len(values)), np.sort(values))]
 
 
 STAGES = ("detect", "align", "embed", "match", "capture_to_decision")

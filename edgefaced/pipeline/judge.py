@@ -104,7 +104,7 @@ class Judge:
         self._figures.templates = knowledge.index.size
 
     def _judge(self, knowledge: Knowledge, batch: FaceBatch) -> Iterator[Happening]:
-        threshold = knowledge.threshold(knowledge.index.size)
+        threshold = self._threshold(knowledge)
         now = batch.captured_ns / 1e9
         # Who has waited longest comes first: with a slow embedder the others of a batch grow old.
         for face in sorted(batch.faces, key=lambda face: self._turns.get(face.track.id, 0)):
@@ -130,6 +130,13 @@ class Judge:
             self._interest.forget(track.id)
             self._turns.pop(track.id, None)
             yield FaceLeft(track.id, last, max(track.seen - track.born, 0.0))
+
+    def _threshold(self, knowledge: Knowledge) -> float:
+        """Asked for again only when the gallery's size has changed."""
+        size = knowledge.index.size
+        if self._sized is None or self._sized[0] != size:
+            self._sized = size, knowledge.threshold(size)
+        return self._sized[1]
 
     def _evidence(self, knowledge: Knowledge, face: SeenFace) -> Evidence:
         faults = quality_faults(face.quality, self._limits)

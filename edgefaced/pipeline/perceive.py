@@ -33,10 +33,6 @@ RESTLESS_INTERVAL = 3
 """Frames from one whole look to the next while something moves beside the people in view: whoever
 comes to them is found two frames late at most."""
 
-FAR_SHARE = 0.8
-"""A face with less than this share of the eye distance that is asked for is not about to be judged:
-nobody comes so much closer between two calm looks."""
-
 BYTES_PER_FACE = FACE_SIDE_PX * FACE_SIDE_PX * 3
 
 
@@ -72,7 +68,7 @@ class Perceiver:
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._far_px = FAR_SHARE * minimum_interocular_px
+        self._minimum_px = minimum_interocular_px
         self._patient = patient
         self._cut = threading.Event()
         self._sizes: tuple[int, ...] = ()
@@ -148,7 +144,7 @@ class Perceiver:
         interval = self._pace.current.band.key_frame_interval
         if known and self._gate.restless_beside([t.box for t in known], small.width, small.height):
             interval = min(interval, RESTLESS_INTERVAL)
-        wanted = {t.id for t in known if self._wants(t.id, now) and not self._is_far(t)}
+        wanted = {t.id for t in known if self._wants(t.id, now) and self._is_near(t)}
         if wanted & watcher.hidden:
             interval = 1
         if not wanted and watcher.pass_over(key_frame_interval=interval, now=now):
@@ -164,10 +160,11 @@ class Perceiver:
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
         return result
 
-    def _is_far(self, track: Track) -> bool:
+    def _is_near(self, track: Track) -> bool:
+        """Whether it is large enough to be judged; until then following it calmly will do."""
         small_width, _, full_width, _ = self._sizes
         left, right, *_ = track.detection.landmarks.tolist()
-        return math.dist(left, right) * full_width / small_width < self._far_px
+        return math.dist(left, right) * full_width / small_width >= self._minimum_px
 
     def _begin_anew(self, watcher: Watcher) -> tuple[Track, ...]:
         """Forgets everybody in view; who that was."""

@@ -30,8 +30,9 @@ SEARCH_SECONDS = 0.06
 """Where no face is in view, something that moves is looked at in every second frame at 30 a second:
 somebody is found one frame late at most. Slower cameras give every frame."""
 
-CLOSE_LOOKS_PER_WHOLE = 3
-"""So many close looks cost as much as a whole one at 320, and then a whole one sees more."""
+CLOSE_LOOKS_PER_WHOLE = 2
+"""More close looks than these cost as much as a whole one at 320, and then a whole one sees more.
+"""
 
 HIDDEN_INTERVAL = 3
 """Frames from one whole look to the next while a face is hidden."""
@@ -41,12 +42,18 @@ class Watcher:
     """Detects and tracks; used by one thread."""
 
     def __init__(
-        self, whole: Detector, close: Detector | None, tracker: Tracker | None = None
+        self,
+        whole: Detector,
+        close: Detector | None,
+        tracker: Tracker | None = None,
+        *,
+        most_close_looks: int = CLOSE_LOOKS_PER_WHOLE,
     ) -> None:
         """Without a `close` detector every look is a whole one."""
         self._whole = whole
         self._close = close
         self._tracker = tracker or Tracker()
+        self._most_close_looks = most_close_looks
         self._tracks: tuple[Track, ...] = ()
         self._since_whole = 0
         self._passed = 0
@@ -78,8 +85,8 @@ class Watcher:
         """Whether a frame in which nobody is wanted needs no look: counts it where it does not."""
         since = now - self._looked_at
         if self._in_view():
-            ahead = self._passed + 1
-            passed = since < CALM_LOOK_SECONDS and not self._wants_whole(key_frame_interval - ahead)
+            due = self._is_due(key_frame_interval - self._passed - 1)
+            passed = since < CALM_LOOK_SECONDS and not due
         else:
             passed = since < SEARCH_SECONDS
         self._passed += passed
@@ -91,7 +98,11 @@ class Watcher:
         self._since_whole += step
         self._looked_at = now
         # Where frames are passed over, a whole look that would be due before the next one is now.
-        whole = self._wants_whole(key_frame_interval - step + 1)
+        whole = (
+            self._close is None
+            or not 0 < self._in_view() <= self._most_close_looks
+            or self._is_due(key_frame_interval - step + 1)
+        )
         if whole:
             detections = self._whole.detect(frame)
             self.bytes_copied += self._whole.bytes_copied(frame)
@@ -110,14 +121,10 @@ class Watcher:
     def _in_view(self) -> int:
         return len(self._tracks) - len(self._hidden)
 
-    def _wants_whole(self, key_frame_interval: int) -> bool:
+    def _is_due(self, key_frame_interval: int) -> bool:
+        """Whether something that only a whole look sees has been waiting for long enough."""
         interval = min(key_frame_interval, HIDDEN_INTERVAL) if self._hidden else key_frame_interval
-        return (
-            self._close is None
-            or self._missed
-            or not 0 < self._in_view() < CLOSE_LOOKS_PER_WHOLE
-            or self._since_whole >= interval
-        )
+        return self._missed or self._since_whole >= interval
 
     def _look_closely(self, frame: Frame, tracks: Sequence[Track]) -> list[FaceDetection]:
         found: list[FaceDetection] = []

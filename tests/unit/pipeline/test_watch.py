@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -82,7 +80,7 @@ def test_nobody_in_view_is_a_whole_look_every_time() -> None:
 
 
 def test_faces_in_each_others_regions_are_each_found_once() -> None:
-    watcher = Watcher(Marks(), Marks())
+    watcher = Watcher(Marks(), Marks(), most_close_looks=3)
     for i in range(6):
         result = watcher.watch(
             frame((100, 200), (150, 200), (400, 50)), key_frame_interval=10, now=i * FRAME_SECONDS
@@ -129,20 +127,81 @@ def test_a_neighbour_cut_by_the_region_is_left_to_its_own_region() -> None:
     assert not cut_by(Box(-5, -5, 60, 60), corner, 0, 0, whole), "the frame's own edge"
 
 
-def test_with_nobody_wanted_every_second_frame_will_do_and_whole_looks_keep_their_time() -> None:
-    whole, close = Marks(), Marks()
-    watcher = Watcher(whole, close)
+def follow(watcher: Watcher, frames: int, *, step: int = 4, wanted: int = 0) -> list[int]:
+    """Somebody walks along of whom nothing is wanted after `wanted` frames; frames passed over."""
     passed = []
-    for i in range(40):
+    for i in range(frames):
         now = i * FRAME_SECONDS
-        if watcher.pass_over(key_frame_interval=10, now=now):
+        if i >= wanted and watcher.pass_over(key_frame_interval=10, now=now):
             passed.append(i)
             continue
-        result = watcher.watch(frame((100 + 4 * i, 200)), key_frame_interval=10, now=now)
+        result = watcher.watch(frame((100 + step * i, 200)), key_frame_interval=10, now=now)
         assert [t.id for t in result.seen] == [1]
-    assert 16 <= len(passed) <= 20
-    assert all(later - earlier > 1 for earlier, later in pairwise(passed))
-    assert watcher.whole_looks == 4
+    return passed
+
+
+def test_with_nobody_wanted_every_third_frame_will_do_and_whole_looks_keep_their_time() -> None:
+    watcher = Watcher(Marks(), Marks())
+    passed = follow(watcher, 40)
+    assert [i for i in range(40) if i not in passed] == list(range(0, 40, 3))
+    assert watcher.whole_looks == 5, "with the third look each, which is within ten frames"
+    assert watcher.close_looks == 9
+
+
+def test_a_running_face_keeps_its_id_at_every_third_frame() -> None:
+    passed = follow(Watcher(Marks(), Marks()), 40, step=12, wanted=4)  # nine widths a second
+    assert len(passed) > 20
+
+
+def test_more_faces_than_pay_are_looked_at_as_a_whole() -> None:
+    close = Marks()
+    watcher = Watcher(Marks(), close)
+    for i in range(6):
+        faces = frame((100, 200), (250, 200), (400, 50))
+        watcher.watch(faces, key_frame_interval=10, now=i * FRAME_SECONDS)
+    assert (watcher.whole_looks, close.frames) == (6, [])
+    watcher = Watcher(Marks(), close, most_close_looks=3)
+    for i in range(6):
+        watcher.watch(faces, key_frame_interval=10, now=i * FRAME_SECONDS)
+    assert (watcher.whole_looks, watcher.close_looks) == (1, 15)
+
+
+def test_a_hidden_face_brings_some_whole_looks_and_the_other_is_followed_closely() -> None:
+    whole, close = Marks(), Marks()
+    watcher = Watcher(whole, close)
+    both, one = frame((100, 200), (400, 200)), frame((100, 200))
+    watcher.watch(both, key_frame_interval=10, now=0.0)
+    looks = []
+    for i in range(1, 10):
+        before = watcher.whole_looks
+        watcher.watch(one, key_frame_interval=10, now=i * FRAME_SECONDS)
+        looks.append(watcher.whole_looks - before)
+    assert looks == [0, 1, 0, 0, 1, 0, 0, 1, 0]
+    assert watcher.hidden == {2}
+    watcher.watch(both, key_frame_interval=10, now=10 * FRAME_SECONDS)
+    result = watcher.watch(both, key_frame_interval=10, now=11 * FRAME_SECONDS)
+    assert {t.id for t in result.seen} == {1, 2}
+    assert watcher.hidden == frozenset()
+
+
+def test_where_nobody_is_in_view_every_second_frame_is_searched() -> None:
+    watcher = Watcher(Marks(), Marks())
+    searched = []
+    for i in range(10):
+        if not watcher.pass_over(key_frame_interval=10, now=i * FRAME_SECONDS):
+            watcher.watch(frame(), key_frame_interval=10, now=i * FRAME_SECONDS)
+            searched.append(i)
+    assert searched == [0, 2, 4, 6, 8]
+
+
+def test_beginning_anew_forgets_whom_it_followed_and_looks_at_once() -> None:
+    watcher = Watcher(Marks(), Marks())
+    watcher.watch(frame((100, 200)), key_frame_interval=10, now=0.0)
+    assert [t.id for t in watcher.begin_anew()] == [1]
+    assert not watcher.tracks
+    assert not watcher.pass_over(key_frame_interval=10, now=0.01)
+    result = watcher.watch(frame((100, 200)), key_frame_interval=10, now=0.01)
+    assert [t.id for t in result.seen] == [2]
 
 
 def test_a_slow_camera_and_a_missed_face_give_every_frame() -> None:
