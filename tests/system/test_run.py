@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from stand_in_pack import PACK, import_stand_in
 
+from edgefaced.ledger.store import Ledger
+
 ANN, STRANGER = "Jennifer_Capriati", "Pete_Sampras"
 
 
@@ -108,9 +110,21 @@ class Running:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            if not line.endswith("\n"):
+                return  # it was killed in the middle of a line
             with self._more:
                 self._seen.append(json.loads(line))
                 self._more.notify_all()
+
+    def seen(self) -> list[dict[str, object]]:
+        """Every event so far."""
+        with self._more:
+            return list(self._seen)
+
+    def wait_for_events(self, count: int) -> None:
+        """Whatever they are."""
+        with self._more:
+            assert self._more.wait_for(lambda: len(self._seen) >= count, 60), self._seen
 
     def wait_for(self, **wanted: object) -> dict[str, object]:
         """The first event with these values, which may still be to come."""
@@ -184,3 +198,40 @@ def test_somebody_removed_is_unknown_to_the_running_daemon(house: Path, running:
     running.wait_for(type="face", outcome="unknown")
     assert running.end(signal.SIGTERM)[0] == 0
     command(house, "gallery", "import", str(backup), *words)
+
+
+@pytest.mark.slow
+def test_killed_ten_times_it_has_recorded_and_delivers_all_it_said(house: Path) -> None:
+    """Each event on stdout is recorded by then; the file of lines gets it at least once."""
+    text = (house / "edgefaced.toml").read_text()
+    lines, state = house / "lines.jsonl", house / "state"
+    (house / "edgefaced.toml").write_text(
+        text + "cool_down_seconds = 0.0\nretry_seconds = 0.1\nrecheck_seconds = 0.1\n"
+        f'[camera]\nkind = "replay"\nreplay_paths = ["{house / "known"}", "{house / "unknown"}"]\n'
+        "replay_loop = true\nreplay_picture_seconds = 0.7\n"
+        f'[lines]\npath = "{lines}"\n'
+    )
+    said: list[str] = []
+    try:
+        for kill in range(11):
+            daemon = Running(house)
+            try:
+                daemon.wait_for_events(2 + kill % 3)
+            finally:
+                code, complaint = daemon.end(signal.SIGKILL if kill < 10 else signal.SIGTERM)
+            assert code == (-signal.SIGKILL if kill < 10 else 0), complaint
+            said += [str(event["event_id"]) for event in daemon.seen() if event["recorded"]]
+    finally:
+        (house / "edgefaced.toml").write_text(text)
+    checked = json.loads(command(house, "events", "verify", "--json"))
+    assert checked["clean"]
+    with Ledger.open(state / "events.db") as ledger:
+        recorded = [record.event.id for record in ledger.after(0, limit=100_000)]
+        assert ledger.position_of("lines") == ledger.head().position
+    assert len(set(recorded)) == len(recorded)
+    assert len(said) > 20, "two of each start at least"
+    assert set(said) <= set(recorded), "what was shown was recorded first"
+    delivered = [json.loads(line)["event_id"] for line in lines.read_text().splitlines()]
+    first_time = list(dict.fromkeys(delivered))
+    assert first_time == recorded[-len(first_time) :], "in order, none left out"
+    assert set(said) <= set(first_time)
