@@ -119,11 +119,11 @@ class Outputs:
         """Makes all lines inactive and gives them back, each whatever becomes of the others."""
         lines = [relay.line for relay in self._relays.values()]
         lines += [line for w in self._wiegands.values() for line in (w.zero, w.one)]
+        for relay in self._relays.values():
+            relay.until = None
         with ExitStack() as stack:
             for line in lines:
                 stack.callback(line.close)
-        for relay in self._relays.values():
-            relay.until = None
 
 
 def take(locks: tuple[LockWires, ...]) -> Outputs:
