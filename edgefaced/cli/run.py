@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,39 +22,31 @@ if TYPE_CHECKING:
     from edgefaced.protocols import SinkPlan
 
 
-class ReaderGone(Exception):
-    """Whoever read stdout (`| head`) has gone for good: nothing that is worth another try."""
-
-
 class TerminalSink:
     """Events as lines for a person, or as JSON lines; with names where `named`."""
 
     def __init__(self, context: CliContext, *, as_json: bool, named: bool) -> None:
+        from edgefaced.sinks.lines import StreamLines
         from edgefaced.sinks.names import GalleryNames
 
         self._names = GalleryNames(context.places.gallery_file, context.places.key_file)
-        self._as_json = as_json
-        self._named = named
+        self._name_of = self._names.name_of if named else None
+        self._lines = StreamLines(sys.stdout, self._name_of) if as_json else None
 
     def emit(self, event: Event) -> None:
         """Raises OSError where stdout cannot be written, ReaderGone where nobody reads it."""
-        from edgefaced.sinks.shape import document, person_of
-
-        person = person_of(event) if self._named else None
-        body = document(event, None if person is None else self._names.name_of(person))
-        try:
-            self._write(body)
-        except (BrokenPipeError, SystemExit) as error:  # SystemExit is what rich makes of it
-            raise ReaderGone from error
-
-    def _write(self, body: dict[str, Any]) -> None:
+        from edgefaced.sinks.lines import ReaderGone
+        from edgefaced.sinks.wire import described
         from edgefaced.sinks.words import in_words
 
-        if self._as_json:
-            sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
-        else:
-            stdout.print(plain(in_words(body)))
-        sys.stdout.flush()
+        if self._lines is not None:
+            self._lines.emit(event)
+            return
+        try:
+            stdout.print(plain(in_words(described(event, self._name_of))))
+            sys.stdout.flush()
+        except (BrokenPipeError, SystemExit) as error:  # SystemExit is what rich makes of it
+            raise ReaderGone from error
 
     def close(self) -> None:
         self._names.close()
@@ -121,6 +112,8 @@ def conclude(ending: Ending, line: Line, *, as_json: bool) -> int:
 
     Raises BrokenPipeError where nobody reads stdout any more.
     """
+    from edgefaced.sinks.lines import ReaderGone
+
     if any(isinstance(failure.error, ReaderGone) for failure in ending.failures):
         raise BrokenPipeError
     report(ending)
