@@ -78,6 +78,9 @@ class Daemon:
         sensor: Callable[[Settings], ThermalSensor],
         supervisor: Supervisor,
         parts: PartsMaker = parts_of,
+        *,
+        tick_seconds: float = TICK_SECONDS,
+        stop_seconds: float = STOP_SECONDS,
     ) -> None:
         """Raises what reading the settings and `parts` raise."""
         self._read_settings = read_settings
@@ -87,6 +90,7 @@ class Daemon:
         self._sensor = sensor
         self._supervisor = supervisor
         self._parts = parts
+        self._tick_seconds, self._stop_seconds = tick_seconds, stop_seconds
         self._started_ns = time.monotonic_ns()
         # Not an Event: a signal handler may interrupt whoever holds its lock, and this has none.
         self._wake: SimpleQueue[None] = SimpleQueue()
@@ -211,7 +215,7 @@ class Daemon:
                 self._supervisor.alive()
             self._supervisor.status(status_line(self.line))
             with suppress(Empty):
-                self._wake.get(timeout=TICK_SECONDS)
+                self._wake.get(timeout=self._tick_seconds)
             if self._reloading:
                 self._reloading = False
                 self._supervisor.reloading()
@@ -267,7 +271,7 @@ class Daemon:
 
     def _change_lines(self, settings: Settings, line: Line) -> bool:
         """Whether the new line runs instead of the old one: not where that hangs or all stops."""
-        self._hanging = tuple(self.line.stop(STOP_SECONDS))
+        self._hanging = tuple(self.line.stop(self._stop_seconds))
         if self._hanging or self._stopping:
             self._stopping = True
             return False
@@ -303,7 +307,7 @@ class Daemon:
 
     def _end(self) -> Ending:
         self._supervisor.stopping()
-        stragglers = self._hanging or tuple(self.line.stop(STOP_SECONDS))
+        stragglers = self._hanging or tuple(self.line.stop(self._stop_seconds))
         failures = tuple(self.line.crew.failures)
         code = 0
         if failures:

@@ -71,6 +71,7 @@ def main(folder: Path) -> int:
         lambda settings: ScriptedSensor((40.0,)),
         Nobody(),
         parts,
+        stop_seconds=4.0,
     )
     with machine.showing(lambda number: scene((ANN, 50), sequence=number)):
         return conclude(daemon.run(), daemon.line, as_json=True)

@@ -85,6 +85,7 @@ class Staged:
             lambda settings: ScriptedSensor((40.0,)),
             self.heard,
             parts_of if cast is None else self._parts,
+            tick_seconds=0.1,
         )
 
     def play(self, scenario: Callable[[], None]) -> Ending:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -340,17 +341,22 @@ TINY = {
 """Real networks, real gallery: the pack finds nobody, and needs no data for that."""
 
 
-@pytest.fixture
-def real(tmp_path: Path, small_disk: Path) -> Staged:
-    """The real parts with their state on a small disk, before a film of noise."""
-    here = Installation(tmp_path)
+def real_daemon(folder: Path, state: Path) -> Staged:
+    """The real parts, before a film of noise."""
+    here = Installation(folder)
     here.pull(here.know(TinyPack()))
     noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
-    assert cv2.imwrite(str(tmp_path / "scene.png"), noise)
-    film = {"kind": "replay", "replay_loop": True, "replay_paths": [str(tmp_path / "scene.png")]}
+    assert cv2.imwrite(str(folder / "scene.png"), noise)
+    film = {"kind": "replay", "replay_loop": True, "replay_paths": [str(folder / "scene.png")]}
     told = Settings.model_validate({**TINY, "camera": film})
-    places = Places(tmp_path / "edgefaced.toml", small_disk / "state", tmp_path / "models")
-    return Staged(tmp_path, places=places, settings=told)
+    places = Places(folder / "edgefaced.toml", state, folder / "models")
+    return Staged(folder, places=places, settings=told)
+
+
+@pytest.fixture
+def real(tmp_path: Path, small_disk: Path) -> Staged:
+    """A real daemon with its state on a small disk."""
+    return real_daemon(tmp_path, small_disk / "state")
 
 
 def fill(disk: Path) -> Path:
@@ -371,6 +377,34 @@ def make_news(staged: Staged, number: int) -> None:
     """Something happens that is worth recording: a configuration that is not taken."""
     staged.reload(ConfigError(f"nonsense {number}"))
     staged.sink.until(lambda h: isinstance(h, Trouble) and h.detail.endswith(f"nonsense {number}"))
+
+
+@pytest.mark.parametrize("gone", ["pack", "film", "key"])
+def test_what_has_gone_before_a_reload_is_said_and_the_old_line_goes_on(
+    gone: str, tmp_path: Path
+) -> None:
+    daemon = real_daemon(tmp_path, tmp_path / "state")
+    before, old = daemon.daemon.line, daemon.daemon.settings
+
+    def scenario() -> None:
+        daemon.heard.until("READY")
+        wanted = Settings.model_validate({**old.model_dump(), "policy": CHANGED.policy})
+        if gone == "pack":
+            shutil.rmtree(daemon.places.models_dir)
+        elif gone == "film":
+            wanted = Settings.model_validate(
+                {**old.model_dump(), "camera": {"kind": "replay", "replay_paths": []}}
+            )
+        else:
+            daemon.places.key_file.unlink()
+        daemon.reload(wanted)
+        assert isinstance(daemon.sink.until(is_trouble("configuration")), Trouble)
+        fed = daemon.heard.said("WATCHDOG")
+        daemon.heard.until("WATCHDOG", fed + 2)
+
+    assert daemon.play(scenario).exit_code == 0
+    assert daemon.daemon.line is before
+    assert daemon.daemon.settings == old
 
 
 def test_a_disk_that_fills_up_and_empties_loses_no_event_and_stops_nothing(
