@@ -18,6 +18,7 @@ from edgefaced.benchmark.machine import this_machine
 from edgefaced.benchmark.matching import kinds_here, measure_matching
 from edgefaced.benchmark.measure import Beside, Plan, SizeFigures, measure
 from edgefaced.benchmark.start import measure_start
+from edgefaced.cli.bench_ledger import ledger
 from edgefaced.cli.bench_line_report import line_body, line_lines, line_table
 from edgefaced.cli.bench_report import (
     comparison_lines,
@@ -295,6 +296,9 @@ def line(
     for said in line_lines(figures):
         stdout.print(plain(said))
     stdout.print(plain(noise_line(figures.noise)))
+
+
+bench.add_command(ledger)
 
 
 def _pack(context: CliContext, name: str | None) -> tuple[PackManifest, ModelStore]:
