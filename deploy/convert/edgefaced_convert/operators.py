@@ -1,0 +1,145 @@
+"""A network as a list of operators with shapes: what the operator report and the costs read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgefaced.errors import ModelContractError, UsageError
+from edgefaced.models.prepare.graph import FREE, Graph
+from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, require_onnx
+from edgefaced.models.prepare.simplify import drop_no_ops
+from edgefaced.models.prepare.sizing import fix_size
+
+Shape = tuple[int, ...]
+OWN_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator; `shapes_in` has () for what is absent or of unknown rank."""
+
+    name: str
+    kind: str
+    domain: str
+    attributes: Mapping[str, Any]
+    constants: Mapping[int, NDArray[Any]]
+    """Values of the inputs that are known, by their place."""
+    shapes_in: tuple[Shape, ...]
+    shapes_out: tuple[Shape, ...]
+    feeds: tuple[str, ...]
+    """Kinds of the operators that read the result; "" for an output of the network."""
+
+    @property
+    def rank(self) -> int:
+        """Of the larger of input and output."""
+        return max((len(shape) for shape in (*self.shapes_in, *self.shapes_out)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network's operators in running order."""
+
+    name: str
+    opset: int
+    input_shape: Shape
+    """As it was read; FREE where a side is free."""
+    operators: tuple[Operator, ...]
+
+
+def read_network(data: bytes, name: str, size: tuple[int, int] | None) -> Network:
+    """The operators of an ONNX file, its input fixed to (height, width) where `size` is given.
+
+    A file with foreign operators, or with graphs inside operators, is listed as it is, without
+    shapes. Raises ModelContractError for what is no ONNX network.
+    """
+    require_onnx()
+    try:
+        graph = read_graph(data)
+    except ModelContractError:
+        return _as_it_is(data, name)
+    if len(graph.inputs) != 1 or len(graph.inputs[0].shape) != 4:
+        raise UsageError(f"{name} has {len(graph.inputs)} inputs", "one picture is needed")
+    found = graph.inputs[0].shape
+    if size is not None:
+        channels_last = found[3] in (1, 3) and found[1] not in (1, 3)
+        channels = found[3] if channels_last else found[1]
+        fix_size(graph, (1, *size, channels) if channels_last else (1, channels, *size))
+    drop_no_ops(graph)
+    return Network(name, graph.opset, found, tuple(operators_of(graph)))
+
+
+def operators_of(graph: Graph) -> list[Operator]:
+    """The operators of a graph, shapes FREE where they are not fixed."""
+    shapes, users = infer_shapes(graph), graph.users()
+    outputs = graph.output_names()
+    found = []
+    for number, node in enumerate(graph.nodes):
+        readers = [user.op for name in node.outputs for user in users.get(name, [])]
+        ends = [""] if outputs.intersection(node.outputs) else []
+        found.append(
+            Operator(
+                name=node.outputs[0] or f"{node.op}_{number}",
+                kind=node.op,
+                domain="",
+                attributes=node.attributes,
+                constants={
+                    place: graph.constants[name]
+                    for place, name in enumerate(node.inputs)
+                    if name in graph.constants
+                },
+                shapes_in=tuple(shapes.get(name, ()) for name in node.inputs),
+                shapes_out=tuple(shapes.get(name, ()) for name in node.outputs),
+                feeds=(*readers, *ends),
+            )
+        )
+    return found
+
+
+def _as_it_is(data: bytes, name: str) -> Network:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load_model_from_string(data)
+    except DecodeError as error:
+        raise ModelContractError(f"{name} is not an ONNX file", "check the path") from error
+    opset = next((o.version for o in model.opset_import if o.domain in OWN_DOMAINS), 0)
+    return Network(
+        name,
+        opset,
+        (FREE,) * 4,
+        tuple(
+            Operator(
+                name=node.output[0] if node.output else node.op_type,
+                kind=node.op_type,
+                domain="" if node.domain in OWN_DOMAINS else node.domain,
+                attributes={
+                    a.name: onnx.helper.get_attribute_value(a)
+                    for a in node.attribute
+                    if a.type not in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+                },
+                constants={},
+                shapes_in=(),
+                shapes_out=(),
+                feeds=(),
+            )
+            for node in model.graph.node
+        ),
+    )
+
+
+def attribute(operator: Operator, name: str, default: Any) -> Any:
+    """An attribute's value; bytes as text."""
+    value = operator.attributes.get(name, default)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def known(operator: Operator, place: int) -> NDArray[np.float64] | None:
+    """A constant input as numbers; None where it is none."""
+    value = operator.constants.get(place)
+    return None if value is None else np.asarray(value, np.float64)
