@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import fake_rknnlite
+import npu_rigs
 import numpy as np
 import pytest
 from networks import network
@@ -11,7 +14,10 @@ from onnx import helper
 
 from edgefaced.errors import ModelError
 from edgefaced.inference.canned import CannedBackend
+from edgefaced.inference.librknnrt import PRIORITY_HIGH
 from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.inference.rknn import RknnBackend
+from edgefaced.inference.rknn_direct import DirectRknnBackend
 from edgefaced.protocols import InferenceBackend, TensorSpec
 
 IMAGE = TensorSpec("image", (1, 4, 4, 3), np.dtype(np.uint8))
@@ -20,7 +26,26 @@ MEAN = TensorSpec("mean", (1, 3), np.dtype(np.float32))
 PICTURE = np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3)
 
 
-def onnx_backend() -> InferenceBackend:
+def rknn_backend(request: pytest.FixtureRequest) -> InferenceBackend:
+    """By a fake rknnlite that keeps its output memory for the next call, as the real one may."""
+    folder: Path = request.getfixturevalue("tmp_path")
+    board = fake_rknnlite.Board({npu_rigs.FILE: npu_rigs.add_up})
+    fake_rknnlite.install(request.getfixturevalue("monkeypatch"), board)
+    library = folder / "librknnrt.so"
+    library.write_bytes(b"librknnrt version: 2.3.0 (a fake)")
+    network = npu_rigs.small_network(folder)
+    return RknnBackend(network, npu_rigs.npu(library), core_mask=1)
+
+
+def direct_rknn_backend(request: pytest.FixtureRequest) -> InferenceBackend:
+    """By a double of librknnrt that is compiled from C."""
+    folder: Path = request.getfixturevalue("tmp_path")
+    library = npu_rigs.build_double(folder)
+    network = npu_rigs.small_network(folder)
+    return DirectRknnBackend(network, npu_rigs.npu(library), core_mask=1, priority=PRIORITY_HIGH)
+
+
+def onnx_backend(request: pytest.FixtureRequest | None = None) -> InferenceBackend:
     """Adds up and averages a picture's channels."""
     nodes = [
         helper.make_node("Cast", ["image"], ["pixels"], to=1),
@@ -42,17 +67,17 @@ def with_image_input(model: bytes) -> bytes:
     return bytes(proto.SerializeToString())
 
 
-def canned_backend() -> InferenceBackend:
+def canned_backend(request: pytest.FixtureRequest) -> InferenceBackend:
     """Knows the answer for PICTURE."""
     pixels = PICTURE.astype(np.float32)
     answer = (pixels.sum(axis=(1, 2)), pixels.mean(axis=(1, 2)))
     return CannedBackend([IMAGE], [SUM, MEAN], [answer])
 
 
-@pytest.fixture(params=[onnx_backend, canned_backend])
+@pytest.fixture(params=[onnx_backend, canned_backend, rknn_backend, direct_rknn_backend])
 def backend(request: pytest.FixtureRequest) -> Iterator[InferenceBackend]:
-    make: Callable[[], InferenceBackend] = request.param
-    opened = make()
+    make: Callable[[pytest.FixtureRequest], InferenceBackend] = request.param
+    opened = make(request)
     yield opened
     opened.close()
 
