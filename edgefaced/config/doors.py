@@ -52,6 +52,9 @@ class DoorSection(Section):
     contact_line: Text | None = None
     """A contact that is active while the door is open."""
     contact_active_low: bool = False
+    input_bias: Literal["pull-up", "pull-down", "disabled", "as-is"] = "pull-up"
+    """The chip's own resistor at button and contact; they are wired to ground as a rule, and then a
+    cut wire of the contact looks like an open door."""
     debounce_ms: Annotated[int, Field(ge=0, le=1000)] = 30
     """How long a button or contact must keep its level to be believed."""
     held_open_seconds: Annotated[float, Field(ge=1, le=86_400)] = 30.0

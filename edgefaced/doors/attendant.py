@@ -207,6 +207,7 @@ class Input:
                     wire.line,
                     edges=Edges.BOTH,
                     debounce=wire.debounce_seconds,
+                    bias=wire.bias,
                     active_low=wire.active_low,
                 )
             finally:

@@ -25,7 +25,8 @@ class GuardProcess:
         """Raises GuardGone where there can be no process."""
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "edgefaced.doors.guard"],
+                # -P: what lies in the folder that one happens to stand in is not for it.
+                [sys.executable, "-P", "-m", "edgefaced.doors.guard"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
@@ -40,7 +41,11 @@ class GuardProcess:
         os.set_blocking(self._orders.fileno(), False)
         os.set_blocking(self._answers.fileno(), False)
         self._rest = b""
-        self._tell(written_wires(locks, str(marker)))
+        try:
+            self._tell(written_wires(locks, str(marker)))
+        except GuardGone:
+            self.close()
+            raise
 
     @property
     def fd(self) -> int:

@@ -13,6 +13,7 @@ from edgefaced.doors.wires import LockWires, WiegandWires, Wire
 from edgefaced.errors import ConfigError
 from edgefaced.gallery.names import lookup_form
 from edgefaced.gpio.choose import ChipKind
+from edgefaced.gpio.lines import Bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class InputWire:
     chip: str
     line: str
     active_low: bool
+    bias: Bias
     debounce_seconds: float
 
 
@@ -124,7 +126,8 @@ def _plan(name: str, door: DoorSection) -> DoorPlan:
     def listening(line: str | None, *, active_low: bool) -> InputWire | None:
         if line is None or door.chip is None:
             return None
-        return InputWire(door.chip_kind, door.chip, line, active_low, door.debounce_ms / 1000)
+        bias, debounce = Bias(door.input_bias), door.debounce_ms / 1000
+        return InputWire(door.chip_kind, door.chip, line, active_low, bias, debounce)
 
     wires = _wires(name, door)
     code = WiegandCode(WiegandFormat(door.wiegand_bits), door.wiegand_facility)

@@ -13,6 +13,7 @@ from edgefaced.core.schedule import DAY_SECONDS, Span
 from edgefaced.core.wiegand import WiegandFormat
 from edgefaced.doors.plan import cautions, locks_of, plans_of
 from edgefaced.errors import ConfigError
+from edgefaced.gpio.lines import Bias
 
 HOUR = 3600
 RELAY = {"chip": "pins", "relay_line": "GPIO17"}
@@ -123,6 +124,7 @@ def test_a_door_becomes_lines_and_demands() -> None:
     assert (front.wiegand.bits, front.wiegand.facility) == (WiegandFormat.BITS_34, 300)
     assert front.button is not None
     assert front.button.active_low
+    assert front.button.bias is Bias.PULL_UP
     assert front.contact is None
     assert back.wires.outputs == ()
     assert [g.group for g in plans.rules.group_grants] == ["staff", "staff"]
