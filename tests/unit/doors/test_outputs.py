@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fake_gpiod
 import pytest
 from file_chip import FileChip
 
 from edgefaced.doors.outputs import HeldRelay, HeldWiegand, Outputs, take
 from edgefaced.doors.wires import LockWires, WiegandWires, Wire
-from edgefaced.errors import GpioError, GpioLost
+from edgefaced.errors import GpioBusy, GpioError, GpioLost
 
 WIRES = WiegandWires(Wire("file", "", "d0"), Wire("file", "", "d1"), pulse_us=20, gap_us=400)
 
@@ -106,3 +107,21 @@ def test_lines_are_taken_all_or_none(tmp_path: Path) -> None:
     assert outputs.lock_due(0.1) == ("front",)
     assert not outputs.lock("front"), "it was locked already"
     outputs.close()
+
+
+@pytest.mark.parametrize("active_low", [False, True])
+def test_lines_of_the_kernel_by_label_and_name(
+    active_low: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gpiod")
+    board = fake_gpiod.Board({"/dev/gpiochip0": ("pins", [fake_gpiod.Wire("relay")])})
+    monkeypatch.setattr("gpiod.Chip", board.open)
+    relay = Wire("gpiochip", "/dev/gpiochip0", "relay", active_low)
+    outputs = take((LockWires("front", relay),))
+    assert board.wire("relay").high is active_low, "inactive from the moment it is held"
+    outputs.unlock("front", 100, now=0.0)
+    assert board.wire("relay").high is not active_low
+    with pytest.raises(GpioBusy):
+        take((LockWires("front", relay),))
+    outputs.close()
+    assert board.wire("relay").high is active_low
