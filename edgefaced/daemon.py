@@ -283,8 +283,9 @@ class Daemon:
     def _new_line(self, settings: Settings) -> Line:
         check_camera(settings.camera)
         stop = threading.Event()
-        sinks = sinks_of(settings, self._places, self._sinks, stop)
         doors = attendant_of(settings, self._places)
+        house = None if doors is None else doors.house
+        sinks = sinks_of(settings, self._places, self._sinks, stop, house)
         if doors is not None:
             sinks = {**sinks, "doors": doorkeeper_of(doors, self._places)}
         parts = self._parts(settings, self._places, sinks, self._tap)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from edgefaced.attendance.clerk import NAME as CLERK
 from edgefaced.attendance.clerk import clerk_plan
@@ -12,6 +12,8 @@ from edgefaced.attendance.zone import zone_of
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
+from edgefaced.doors.by_mqtt import entities_of, obedience_of
+from edgefaced.doors.house import House
 from edgefaced.errors import EdgefacedError
 from edgefaced.events import Event, Trouble
 from edgefaced.gpio.choose import open_input
@@ -22,6 +24,8 @@ from edgefaced.pipeline.buttons import Buttons
 from edgefaced.pipeline.recorder import Backlog, Recording
 from edgefaced.protocols import SinkPlans
 from edgefaced.sinks.choose import chosen_sinks
+from edgefaced.sinks.mqtt.discovery import Entity, standard_entities
+from edgefaced.sinks.mqtt.topics import Topics
 
 BUSY_SECONDS = 1.5
 """How long those who record and deliver wait for another process's transaction; a door waits two
@@ -55,13 +59,26 @@ def record_trouble(places: Places, where: str, detail: str) -> None:
 
 
 def sinks_of(
-    settings: Settings, places: Places, always: SinkPlans, stop: threading.Event
+    settings: Settings,
+    places: Places,
+    always: SinkPlans,
+    stop: threading.Event,
+    house: House | None = None,
 ) -> SinkPlans:
     """Everything that is configured, and what is `always` there.
 
-    `stop` ends every waiting of a sink. Raises ConfigError and DependencyMissing.
+    `stop` ends every waiting of a sink; `house` has the doors, where there are any. Raises
+    ConfigError.
     """
-    return {**always, **chosen_sinks(settings, places, stop), **_clerks(settings, places)}
+
+    def entities(topics: Topics) -> Sequence[Entity]:
+        doors = settings.doors if house is not None else {}
+        orders = settings.mqtt.commands
+        return (*standard_entities(topics), *entities_of(topics, doors, orders=orders))
+
+    obey = None if house is None else obedience_of(house)
+    chosen = chosen_sinks(settings, places, stop, obey=obey, entities=entities)
+    return {**always, **chosen, **_clerks(settings, places)}
 
 
 def _clerks(settings: Settings, places: Places) -> SinkPlans:

@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "sinks": VALUES | {"protocols", "events", "gallery", "config"},
     "pipeline": VALUES | {"protocols", "events", "clock", "core", "sensors", "gpio", "ledger"},
     "doors": VALUES
-    | {"protocols", "events", "config", "core", "gallery", "gpio", "models", "pipeline"},
+    | {"protocols", "events", "config", "core", "gallery", "gpio", "models", "pipeline", "sinks"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""

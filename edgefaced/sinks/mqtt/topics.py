@@ -39,7 +39,10 @@ class Topics:
     @property
     def commands(self) -> str:
         """What to subscribe to for commands."""
-        return f"{self.base}/command/+"
+        return self.command("+")
+
+    def command(self, name: str) -> str:
+        return f"{self.base}/command/{name}"
 
     def event(self, kind: str) -> str:
         """A kind of another version may be any text."""
