@@ -40,11 +40,11 @@ def digest_of(before: bytes, position: int, content: bytes) -> bytes:
 class Seals:
     """Makes and checks seals; without a key it makes none, and none is right."""
 
-    __slots__ = ("_key", "_ledger_id")
+    __slots__ = ("_key", "ledger_id")
 
     def __init__(self, key: bytes | None, ledger_id: bytes) -> None:
         self._key = key
-        self._ledger_id = ledger_id
+        self.ledger_id = ledger_id
 
     @property
     def possible(self) -> bool:
@@ -75,7 +75,7 @@ class Seals:
         if self._key is None:
             return None
         plain = [part.hex() if isinstance(part, bytes) else part for part in parts]
-        text = json.dumps(["edgefaced ledger", 1, purpose, self._ledger_id.hex(), *plain])
+        text = json.dumps(["edgefaced ledger", 1, purpose, self.ledger_id.hex(), *plain])
         return hmac.digest(self._key, text.encode(), "sha256")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import secrets
 import sqlite3
 import stat
 import tempfile
@@ -123,6 +124,20 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
             keyfile.link(draft, path)
     except OSError as error:
         raise refused(f"{path} cannot be created", error) from error
+
+
+def set_aside_log(path: Path) -> None:
+    """Moves the log of a file that was taken away out of the way of the next one of that name.
+
+    SQLite would take it for the new file's own. It may hold the old one's last records: it is kept.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        if log.exists():
+            log.rename(log.with_name(f"{log.name}.orphan-{secrets.token_hex(4)}"))
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    except OSError as error:
+        raise refused(str(log), error) from error
 
 
 def refused(what: str, error: OSError) -> LedgerError:

@@ -19,7 +19,7 @@ from edgefaced.events import Event
 from edgefaced.gallery import keyfile
 from edgefaced.ledger import rows
 from edgefaced.ledger.chain import Seals, genesis, same
-from edgefaced.ledger.database import BUSY_SECONDS, Database, create
+from edgefaced.ledger.database import BUSY_SECONDS, Database, create, set_aside_log
 from edgefaced.ledger.records import Cursor, Head, Record
 from edgefaced.ledger.retention import Purge, Retention, purge
 
@@ -84,6 +84,15 @@ class Ledger:
             if records or not found:
                 return records
             position = found[-1][0]  # none of these can be read: on to the next ones
+
+    @property
+    def id(self) -> bytes:
+        """Differs from that of every other ledger."""
+        return self.seals.ledger_id
+
+    def refuse_replaced(self) -> None:
+        """Raises LedgerError where the file is not at its path any more; costs microseconds."""
+        self.database.refuse_replaced()
 
     def head(self) -> Head:
         """The last place of the chain."""
@@ -151,6 +160,7 @@ def start(path: Path) -> None:
             keyfile.sweep(key_file_of(path))
             if path.exists():
                 return
+            set_aside_log(path)
             key = keyfile.read_or_create_key(key_file_of(path), "ledger")
             ledger_id = secrets.token_bytes(16)
 

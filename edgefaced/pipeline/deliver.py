@@ -202,6 +202,7 @@ class Lasting:
         self._stopped_at: float | None = None
         self.attempts = attempts
         self.cursor = Cursor(0, 0)
+        self._ledger_id = b""
         self.refused = 0
         """Events that the sink will never take; each was passed over."""
 
@@ -228,8 +229,11 @@ class Lasting:
 
     def _deliver(self, desk: Desk, ledger: Ledger, heartbeat: Heartbeat) -> None:
         """Raises LedgerError where the ledger must be opened again."""
+        if ledger.id != self._ledger_id:  # another one: positions of the one before say nothing
+            self._ledger_id, self.cursor = ledger.id, Cursor(0, 0)
         while not self._must_go():
             heartbeat.beat()
+            ledger.refuse_replaced()
             head, stored = ledger.head().position, ledger.cursors().get(self._name, Cursor(0, 0))
             self._take_over(stored)
             if stored.position < self.cursor.position:  # what was served, and could not be noted

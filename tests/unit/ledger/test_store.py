@@ -179,6 +179,24 @@ def test_a_file_that_was_moved_away_is_noticed(path: Path) -> None:
             ledger.append(troubles(1))
 
 
+def test_the_log_of_a_file_that_was_taken_away_is_not_the_next_ones(path: Path) -> None:
+    with Ledger.open(path, create=True) as ledger:
+        ledger.append(troubles(5))
+        path.rename(path.with_name("old.db"))
+        with Ledger.open(path, create=True) as new:
+            assert new.head().position == 0
+            assert new.id != ledger.id
+            new.append(troubles(1))
+            assert verify(new).clean
+    kept = [file for file in path.parent.iterdir() if "orphan" in file.name]
+    assert len(kept) == 1
+    kept[0].rename(path.with_name("old.db-wal"))
+    key_file_of(path).rename(key_file_of(path).with_name("old.key"))
+    with Ledger.open(path.with_name("old.db")) as old:
+        assert verify(old).clean
+        assert old.head().position == 5
+
+
 def test_without_its_key_it_is_used_and_says_so(path: Path) -> None:
     with Ledger.open(path, create=True) as ledger:
         ledger.append(troubles(1))

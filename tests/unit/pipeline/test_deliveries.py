@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -446,6 +447,39 @@ def test_a_ledger_that_cannot_be_opened_is_opened_later(path: Path) -> None:
         disk.fault = None
         sink.wait_for_events(1)
     assert sink.numbers() == [1]
+
+
+def test_a_ledger_that_was_moved_away_is_begun_anew(path: Path) -> None:
+    door, mqtt = Pupil(), Pupil()
+    plans = {"door": plan(door, Delivery.MOMENTARY), "mqtt": plan(mqtt)}
+    with running(plans, Recording(Disk(path).open)) as deliveries:
+        for number in range(20):
+            deliveries.postbox.announce(numbered(number))
+        mqtt.wait_for_events(20)
+        path.rename(path.with_name("old.db"))
+        for number in range(20, 25):
+            deliveries.postbox.announce(numbered(number))
+        mqtt.wait_for_events(25)
+    assert door.numbers() == mqtt.numbers() == list(range(25))
+    told = recorded(path)
+    assert [h for h in told if isinstance(h, DecisionMade)] == [numbered(n) for n in range(20, 25)]
+
+
+def test_a_momentary_lock_of_another_process_costs_no_event(path: Path) -> None:
+    mqtt = Pupil()
+    recording = Recording(lambda: Ledger.open(path, create=True, busy_seconds=0.01))
+    with running({"mqtt": plan(mqtt)}, recording) as deliveries:
+        deliveries.postbox.announce(numbered(0))
+        mqtt.wait_for_events(1)
+        recorder = deliveries.recorder
+        assert recorder is not None
+        with Ledger.open(path) as other, other.database.writing():
+            deliveries.postbox.announce(numbered(1))
+            deadline = time.monotonic() + PATIENCE
+            while not recorder.fault:
+                assert time.monotonic() < deadline
+        mqtt.wait_for_events(2)
+    assert mqtt.numbers() == [0, 1]
 
 
 def test_without_a_ledger_momentary_sinks_are_told_so() -> None:
