@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from idle_daemon import IdleDaemon
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +13,7 @@ from edgefaced.errors import SensorError
 from edgefaced.protocols import CameraDescription, CameraWish
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.types import PixelFormat
+from edgefaced.vitals import LedgerVitals, SinkVitals
 
 
 class Shape(BaseModel):
@@ -167,3 +170,39 @@ def test_a_motion_sensor_and_an_npu_are_shown_where_they_are() -> None:
     assert said["motion"] == "not listened to yet, motion began 0 times"
     shut = IdleDaemon(npu=NpuReading(None, 5 * 10**8, None, "load: Permission denied"))
     assert dict(rows(status(shut.vitals())))["npu"] == "500 MHz, load: Permission denied"
+
+
+RECORDS = LedgerVitals(
+    position=1234,
+    recorded=30,
+    unrecorded=0,
+    lost=0,
+    waiting=0,
+    purged=5,
+    fault=None,
+    silent_seconds=0.2,
+)
+
+
+def test_where_the_ledger_is_and_what_ails_it() -> None:
+    vitals = replace(IdleDaemon().vitals(), ledger=RECORDS)
+    seen = Status.model_validate(status(vitals))
+    assert seen.ledger is not None
+    assert (seen.ledger.position, seen.ledger.purged, seen.ledger.fault) == (1234, 5, None)
+    assert dict(rows(status(vitals)))["ledger"] == "at record 1234, 30 events recorded"
+    full = replace(
+        RECORDS, unrecorded=7, waiting=6, lost=1, fault="the disk is full", silent_seconds=9.0
+    )
+    assert dict(rows(status(replace(vitals, ledger=full))))["ledger"] == (
+        "at record 1234, 30 events recorded, 7 delivered before that, 6 waiting in memory, 1 lost; "
+        "NOTHING IS RECORDED: the disk is full; NO ANSWER FROM THE DISK for 9 s"
+    )
+
+
+def test_a_sink_that_is_away_says_why() -> None:
+    away = SinkVitals(dropped=2, failures=9, waiting=40, lasting=True, fault="no route to broker")
+    vitals = replace(IdleDaemon().vitals(), sinks={"mqtt": away})
+    assert Status.model_validate(status(vitals)).sinks["mqtt"].fault == "no route to broker"
+    assert dict(rows(status(vitals)))["sink mqtt"] == (
+        "40 waiting, 2 lost, 9 refused: no route to broker"
+    )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from dataclasses import replace
 
 import pytest
 from idle_daemon import IdleDaemon
@@ -19,6 +20,7 @@ from edgefaced.errors import ConfigError, DependencyMissing, SensorError
 from edgefaced.events import Trouble
 from edgefaced.metrics.server import MetricsServer, registry_of
 from edgefaced.sensors.npu import NpuReading
+from edgefaced.vitals import LedgerVitals
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -73,6 +75,32 @@ def test_the_figures_of_the_pipeline_are_on_the_page() -> None:
     assert value(seen, "cpu_seconds_total", activity="active") == 0.25
     assert value(seen, "activity_seconds_total", activity="active") == 1
     assert value(seen, "watchdog_age_seconds") >= 0
+
+
+def test_the_ledger_is_on_the_page_where_there_is_one() -> None:
+    daemon = IdleDaemon()
+    assert "ledger" not in page(daemon)
+    records = LedgerVitals(
+        position=1234,
+        recorded=30,
+        unrecorded=7,
+        lost=1,
+        waiting=6,
+        purged=5,
+        fault="the disk is full",
+        silent_seconds=2.5,
+    )
+    vitals = replace(daemon.vitals(), ledger=records)
+    seen = samples(generate_latest(registry_of(lambda: vitals)).decode())
+    assert value(seen, "ledger_up") == 0
+    assert value(seen, "ledger_position") == 1234
+    assert value(seen, "ledger_waiting") == 6
+    assert value(seen, "ledger_silent_seconds") == 2.5
+    assert value(seen, "events_recorded_total") == 30
+    assert value(seen, "events_unrecorded_total") == 7
+    assert value(seen, "events_lost_total") == 1
+    assert value(seen, "records_purged_total") == 5
+    assert value(seen, "sink_waiting", sink="mqtt") == 0
 
 
 def test_the_histogram_is_that_of_the_stopwatch() -> None:
