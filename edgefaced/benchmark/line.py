@@ -23,6 +23,7 @@ from edgefaced.benchmark.serial import (
     look_with,
     run_serially,
 )
+from edgefaced.benchmark.stage_time import StageClocks, StageCost, stage_costs
 from edgefaced.benchmark.tallied import Tally
 from edgefaced.benchmark.turns import Contender, take_turns
 from edgefaced.core.region import crop, square_around
@@ -62,6 +63,8 @@ class LineFigures:
     ours: tuple[Passing, ...]
     ours_live: Passing
     """In the film's own time, on `live_film`."""
+    stages: tuple[StageCost, ...]
+    """Of the same."""
     rivals: tuple[Rival, ...]
     noise: Noise
 
@@ -75,22 +78,31 @@ class LineFigures:
 class Notes:
     """A sink that keeps the decisions."""
 
-    def __init__(self) -> None:
+    def __init__(self, clocks: StageClocks) -> None:
         self.decisions: list[DecisionMade] = []
+        self._clocks = clocks
+        clocks.start("deliver")
 
     def emit(self, event: Event) -> None:
         if isinstance(event.happening, DecisionMade):
             self.decisions.append(event.happening)
 
     def close(self) -> None:
-        """Nothing to close."""
+        self._clocks.stop("deliver")
 
 
-def run_line(bench: Bench, film: Film, *, pace: Pace = "fast") -> Passing:
+def run_line(
+    bench: Bench, film: Film, *, pace: Pace = "fast", clocks: StageClocks | None = None
+) -> Passing:
     """The whole film; every frame at "fast" pace. Raises what ended a stage before its end."""
-    tally, notes = Tally(), Notes()
-    sinks = {"notes": SinkPlan(lambda: notes, Delivery.MOMENTARY)}
-    line, gate = line_on(bench, film, sinks, tally, pace=pace, numbered=True)
+    tally, taken, clocks = Tally(), list[Notes](), clocks or StageClocks()
+
+    def open_notes() -> Notes:
+        taken.append(Notes(clocks))
+        return taken[0]
+
+    sinks = {"notes": SinkPlan(open_notes, Delivery.MOMENTARY)}
+    line, gate = line_on(bench, film, sinks, tally, pace=pace, numbered=True, clocks=clocks)
     line.start()
     while line.crew.working() and not line.crew.stop.is_set():
         line.crew.wait(1.0)
@@ -115,7 +127,7 @@ def run_line(bench: Bench, film: Film, *, pace: Pace = "fast") -> Passing:
                 d.decision.person_id,
                 (d.decided_ns - d.captured_ns) / 1e6,
             )
-            for d in notes.decisions
+            for d in taken[0].decisions
         ),
         whole_looks=figures.looks["whole"],
         close_looks=figures.looks["close"],
@@ -169,18 +181,21 @@ def measure_line(
                 theirs[name].append(run_serially(name, bench, film, look, embedding.model_id))
                 settle()
             told("in turns", number + 1, rounds)
-        eager = announcing(bench)
-        ours_live = run_line(eager, live_film, pace="real")
-        told("in the film's own time", 1, 1 + len(looks))
+        eager, clocks, hooked = announcing(bench), StageClocks(), StageClocks(hooked=True)
+        ours_live = run_line(eager, live_film, pace="real", clocks=clocks)
+        told("in the film's own time", 1, 2 + len(looks))
+        run_line(eager, live_film, pace="real", clocks=hooked)
+        told("in the film's own time", 2, 2 + len(looks))
         live: dict[str, Passing] = {}
         for name, look in looks.items():
             live[name] = run_serially(name, eager, live_film, look, embedding.model_id, pace="real")
-            told("in the film's own time", 1 + len(live), 1 + len(looks))
+            told("in the film's own time", 2 + len(live), 2 + len(looks))
     return LineFigures(
         film=film.name,
         costs=costs,
         ours=tuple(ours),
         ours_live=ours_live,
+        stages=stage_costs(clocks.times, hooked.times, ours_live.frames),
         rivals=tuple(rival(ours, passings, live[name]) for name, passings in theirs.items()),
         noise=watch.noise(),
     )

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from edgefaced.assembly import parts_of
 from edgefaced.benchmark.film import Film, Pace
+from edgefaced.benchmark.stage_time import StageClocks
 from edgefaced.benchmark.tallied import TalliedCamera, Tally
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
@@ -146,11 +147,14 @@ def line_on(
     loop: bool = False,
     numbered: bool = False,
     around: Callable[[Knowledge], Knowledge] = lambda knowledge: knowledge,
+    clocks: StageClocks | None = None,
 ) -> tuple[Line, Gate]:
     """A line that begins with the first frame only when all is loaded.
 
-    `around` may put something around what the recognising stage knows.
+    `around` may put something around what the recognising stage knows; `clocks` take the time of
+    the stages capture, detect and recognise.
     """
+    clocks = clocks or StageClocks()
     settings = bench.settings.model_copy(
         update={"camera": bench.settings.camera.model_copy(update={"replay_pace": pace})}
     )
@@ -160,20 +164,27 @@ def line_on(
     def open_camera() -> Camera:
         camera = film.open(pace, loop)
         gate.open()
-        return TalliedCamera(camera, tally, numbered=numbered)
+        clocks.start("capture")
+        return TalliedCamera(
+            camera, tally, numbered=numbered, leaving=lambda: clocks.stop("capture")
+        )
 
     @contextmanager
     def open_watcher() -> Iterator[Watcher]:
         with parts.open_watcher() as watcher:
             gate.ready()
+            clocks.start("detect")
             yield watcher
+            clocks.stop("detect")
             gate.over()
 
     @contextmanager
     def open_knowledge() -> Iterator[Knowledge]:
         with parts.open_knowledge() as knowledge:
             gate.ready()
+            clocks.start("recognise")
             yield around(knowledge)
+            clocks.stop("recognise")
             gate.over()
 
     made = replace(

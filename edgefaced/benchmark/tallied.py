@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription, FrameLease
@@ -34,10 +35,19 @@ class Tally:
 class TalliedCamera:
     """A Camera that notes every lease of the one it wraps."""
 
-    def __init__(self, camera: Camera, tally: Tally, *, numbered: bool = False) -> None:
+    def __init__(
+        self,
+        camera: Camera,
+        tally: Tally,
+        *,
+        numbered: bool = False,
+        leaving: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`leaving` is called by the thread that leaves the camera's `with` block."""
         self._camera = camera
         self._tally = tally
         self._numbered = numbered
+        self._leaving = leaving
 
     @property
     def description(self) -> CameraDescription:
@@ -72,6 +82,7 @@ class TalliedCamera:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._leaving()
         self._camera.__exit__(kind, error, traceback)
 
 

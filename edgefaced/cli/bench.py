@@ -19,7 +19,12 @@ from edgefaced.benchmark.matching import kinds_here, measure_matching
 from edgefaced.benchmark.measure import Beside, Plan, SizeFigures, measure
 from edgefaced.benchmark.start import measure_start
 from edgefaced.cli.bench_ledger import ledger
-from edgefaced.cli.bench_line_report import line_body, line_lines, line_table
+from edgefaced.cli.bench_line_report import (
+    line_body,
+    line_lines,
+    line_table,
+    stage_cost_table,
+)
 from edgefaced.cli.bench_report import (
     comparison_lines,
     machine_body,
@@ -295,6 +300,7 @@ def line(
     stdout.print(line_table(figures))
     for said in line_lines(figures):
         stdout.print(plain(said))
+    stdout.print(stage_cost_table(figures))
     stdout.print(plain(noise_line(figures.noise)))
 
 

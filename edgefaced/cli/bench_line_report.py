@@ -42,6 +42,25 @@ def line_table(figures: LineFigures) -> Table:
     return table
 
 
+def stage_cost_table(figures: LineFigures) -> Table:
+    """One row a stage of the daemon: milliseconds a frame, in the film's own time."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("stage, ms a frame")
+    for heading in ("wall", "CPU", "Python's lock", "no core", "waiting", "sleeps/s"):
+        table.add_column(heading, justify="right")
+    for stage in figures.stages:
+        table.add_row(
+            stage.stage,
+            f"{stage.wall_ms:.2f}",
+            f"{stage.cpu_ms:.2f}",
+            f"<= {stage.locked_at_most_ms:.2f}",
+            "-" if stage.ready_ms is None else f"{stage.ready_ms:.2f}",
+            f"{stage.waiting_ms:.2f}",
+            f"{stage.sleeps_per_second:.0f}",
+        )
+    return table
+
+
 def line_lines(figures: LineFigures) -> list[str]:
     """The ratios, what they rest on, and the latencies."""
     first = figures.ours[0]
@@ -70,6 +89,7 @@ def line_body(figures: LineFigures) -> dict[str, Any]:
         "network_share": figures.network_share,
         "ours": [_passing(p) for p in figures.ours],
         "ours_live": _passing(figures.ours_live),
+        "stages": [asdict(stage) for stage in figures.stages],
         "rivals": [
             {
                 "name": rival.live.name,
