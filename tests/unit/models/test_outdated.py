@@ -13,6 +13,7 @@ import pytest
 from installation import Installation
 from tiny_pack import TinyPack
 
+import edgefaced
 from edgefaced.cli.main import run
 from edgefaced.errors import StorageError
 from edgefaced.models.catalogue import catalogue, find_pack
@@ -114,6 +115,10 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(here: Installation) ->
 @pytest.fixture
 def closed(tmp_path: Path) -> Iterator[Path]:
     """A models folder whose own packs nobody may look at."""
+    shipped = Path(edgefaced.__file__).parent
+    ways = (shipped, *shipped.parents, *Path(sys.executable).parents)
+    if os.geteuid() == 0 and not all(folder.stat().st_mode & 0o001 for folder in ways):
+        pytest.skip("this checkout is closed to other users: nobody would not find edgefaced")
     models = tmp_path / "models"
     (models / "packs").mkdir(parents=True)
     (models / "packs").chmod(0)
