@@ -130,11 +130,15 @@ class Collector:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.refusals = 0
+        self.refused = threading.Event()
+        """Set with the last refusal."""
         self.closed = False
 
     def emit(self, event: Event) -> None:
         if self.refusals:
             self.refusals -= 1
+            if not self.refusals:
+                self.refused.set()
             raise StorageError("full on purpose")
         self.events.append(event)
 

@@ -6,139 +6,31 @@ import random
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+from coloured import (
+    ANN,
+    BOB,
+    NO_LIMITS,
+    Cast,
+    Collector,
+    ColourEmbedder,
+    ColourIndex,
+    scene,
+)
 from scripted_camera import ScriptedCamera, Step
 
-from edgefaced.core.policy import DecisionPolicy, PolicyLimits
 from edgefaced.core.quality import QualityLimits
-from edgefaced.errors import EmbeddingError, GalleryBusy, StorageError
-from edgefaced.events import CameraChanged, DecisionMade, Event, FaceLeft, Trouble
+from edgefaced.events import CameraChanged, DecisionMade, FaceLeft, Trouble
 from edgefaced.ledger.store import Ledger
-from edgefaced.pipeline.judge import Knowledge
-from edgefaced.pipeline.line import Line, Parts
+from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.recorder import Recording
-from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.types import (
-    U8,
-    AlignedFace,
-    Box,
-    Candidate,
-    ColourOrder,
-    Embedding,
-    FaceDetection,
-    Frame,
-    Match,
     Outcome,
 )
-
-NO_LIMITS = QualityLimits(
-    minimum_interocular_px=0,
-    minimum_sharpness=0,
-    minimum_brightness=0,
-    maximum_brightness=255,
-    minimum_contrast=0,
-    maximum_clipped=1,
-    maximum_yaw=1,
-    maximum_pitch=1,
-    maximum_roll_degrees=180,
-    minimum_inside=0,
-    minimum_symmetry=-1,
-)
-ANN, BOB = (250, 10, 10), (10, 250, 10)
-SHAPE = np.array([[0.3, 0.4], [0.7, 0.4], [0.5, 0.6], [0.35, 0.8], [0.65, 0.8]], np.float32)
-
-
-def scene(*people: tuple[tuple[int, int, int], int], sequence: int = 0) -> U8:
-    """Coloured squares on noise; each is a face of the person with that colour."""
-    noise = np.random.default_rng(sequence).integers(90, 110, (120, 200, 3), np.uint8)
-    for colour, left in people:
-        noise[40:80, left : left + 40] = colour
-    return noise
-
-
-class ColourDetector:
-    """Finds squares of the colours above."""
-
-    def detect(self, frame: Frame) -> list[FaceDetection]:
-        found = []
-        for colour in (ANN, BOB):
-            rows, columns = np.nonzero((frame.pixels == colour).all(axis=2))
-            if rows.size > 400:
-                left, top = float(columns.min()), float(rows.min())
-                box = Box(left, top, left + 40, top + 40)
-                points = SHAPE * 40 + np.array([left, top], np.float32)
-                found.append(FaceDetection(box, points, 0.9))
-        return found
-
-    def bytes_copied(self, frame: Frame) -> int:
-        return frame.pixels.size
-
-
-class ColourEmbedder:
-    """One dimension a colour channel; an embedding is the mean colour's direction."""
-
-    model_id = "colour"
-    colour_order = ColourOrder.BGR
-
-    def __init__(self) -> None:
-        self.embedded = 0
-        self.odd = False
-        self.hold: threading.Event | None = None
-
-    def embed(self, face: AlignedFace) -> Embedding:
-        self.embedded += 1
-        if self.hold is not None:
-            self.hold.wait(60)
-        if self.odd:
-            raise EmbeddingError("NaN on purpose")
-        mean = face.pixels[40:70, 40:70].reshape(-1, 3).mean(axis=0)
-        return Embedding((mean / np.linalg.norm(mean)).astype(np.float32), self.model_id)
-
-
-class ColourIndex:
-    """Knows Ann; Bob is a stranger."""
-
-    size = 1
-
-    def __init__(self) -> None:
-        self.busy = 0
-
-    def refresh(self) -> bool:
-        if self.busy:
-            self.busy -= 1
-            raise GalleryBusy("somebody writes")
-        return False
-
-    def search(self, probe: Embedding) -> Match | None:
-        return Match(Candidate("ann", float(probe.vector[0])), None)
-
-
-class Collector:
-    """A sink that keeps what it gets, and may refuse at first."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.refusals = 0
-        self.refused = threading.Event()
-        """Set with the last refusal."""
-        self.closed = False
-
-    def emit(self, event: Event) -> None:
-        if self.refusals:
-            self.refusals -= 1
-            if not self.refusals:
-                self.refused.set()
-            raise StorageError("full on purpose")
-        self.events.append(event)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class Stand:
@@ -156,35 +48,15 @@ class Stand:
         delivery = Delivery.MOMENTARY if recording is None else Delivery.LASTING
         self.ledger: list[str] = []
         self.embedder, self.index, self.sink = ColourEmbedder(), ColourIndex(), Collector()
-        self.line = Line(
-            Parts(
-                camera_name="door",
-                open_camera=lambda: ScriptedCamera(iter(steps), self.ledger),
-                open_watcher=self._watcher,
-                open_knowledge=self._knowledge,
-                sinks={"collector": SinkPlan(lambda: self.sink, delivery)},
-                colour_order=ColourOrder.BGR,
-                limits=limits,
-                policy=DecisionPolicy(PolicyLimits(recheck_after=60, retry_after=60)),
-                replay=True,
-                lossless=lossless,
-                recording=recording,
-            )
+        cast = Cast(
+            lambda: ScriptedCamera(iter(steps), self.ledger),
+            embedder=self.embedder,
+            index=self.index,
+            sinks={"collector": SinkPlan(lambda: self.sink, delivery)},
+            replay=True,
+            lossless=lossless,
         )
-
-    @contextmanager
-    def _watcher_context(self) -> Iterator[Watcher]:
-        yield Watcher(ColourDetector(), ColourDetector())
-
-    def _watcher(self) -> AbstractContextManager[Watcher]:
-        return self._watcher_context()
-
-    @contextmanager
-    def _knowledge_context(self) -> Iterator[Knowledge]:
-        yield Knowledge(self.embedder, self.index, lambda size: 0.9)
-
-    def _knowledge(self) -> AbstractContextManager[Knowledge]:
-        return self._knowledge_context()
+        self.line = Line(replace(cast.parts(), limits=limits, recording=recording))
 
     def run_to_the_end(self) -> None:
         self.line.start()
