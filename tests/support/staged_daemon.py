@@ -11,7 +11,7 @@ from coloured import PATIENCE_SECONDS, Cast, Watched
 from edgefaced.assembly import parts_of
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
-from edgefaced.daemon import Daemon, Ending
+from edgefaced.daemon import STOP_SECONDS, Daemon, Ending
 from edgefaced.errors import EdgefacedError
 from edgefaced.pipeline.line import Parts
 from edgefaced.pipeline.tap import FaceTap
@@ -70,6 +70,7 @@ class Staged:
         *,
         places: Places | None = None,
         settings: Settings | None = None,
+        stop_seconds: float = STOP_SECONDS,
     ) -> None:
         """`cast` makes the parts of every line anew; without it they are the real ones."""
         self.places = places or Places(
@@ -86,6 +87,7 @@ class Staged:
             self.heard,
             parts_of if cast is None else self._parts,
             tick_seconds=0.1,
+            stop_seconds=stop_seconds,
         )
 
     def play(self, scenario: Callable[[], None]) -> Ending:

@@ -124,6 +124,56 @@ def test_ready_is_said_again_with_the_new_lines_first_frame_and_not_before(tmp_p
         assert staged.play(scenario).exit_code == 0
 
 
+def test_a_reload_before_the_first_frame_makes_nothing_ready(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    gate = threading.Event()
+
+    def open_slowly() -> Camera:
+        assert gate.wait(PATIENCE_SECONDS)
+        return machine.open()
+
+    staged = Staged(tmp_path, lambda s: Cast(open_slowly))
+
+    def scenario() -> None:
+        for nothing_new in (Settings(), ConfigError("nonsense")):
+            before = staged.heard.said("RELOADING")
+            staged.reload(nothing_new)
+            staged.heard.until("RELOADING", before + 1)
+        staged.heard.until("STATUS", staged.heard.said("STATUS") + 2)
+        assert staged.heard.said("READY") == 0
+        gate.set()
+        staged.heard.until("READY")
+
+    with machine.showing(ann):
+        assert staged.play(scenario).exit_code == 0
+
+
+def test_a_camera_that_hangs_at_a_reload_ends_the_daemon_for_a_new_process_to_begin(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path / "machine")
+    hangs, over = threading.Event(), threading.Event()
+
+    def hang_in_a_driver() -> Camera:
+        hangs.set()
+        assert over.wait(PATIENCE_SECONDS)
+        return machine.open()
+
+    staged = Staged(tmp_path, lambda s: Cast(hang_in_a_driver), stop_seconds=2.0)
+
+    def scenario() -> None:
+        assert hangs.wait(PATIENCE_SECONDS)
+        staged.reload(CHANGED)
+        staged.heard.until("STOPPING")
+
+    ending = staged.play(scenario)
+    assert ending.exit_code == EdgefacedError.exit_code
+    assert [straggler.stage for straggler in ending.stragglers] == ["capture"]
+    assert "hang_in_a_driver" in ending.stragglers[0].stack
+    over.set()
+    assert staged.daemon.line.stop(PATIENCE_SECONDS) == []
+
+
 def test_a_camera_that_is_gone_at_a_reload_is_reported_and_comes_back(tmp_path: Path) -> None:
     machine = Machine(tmp_path / "machine")
     staged = Staged(tmp_path, lambda s: Cast(machine.open))
