@@ -138,6 +138,11 @@ def obey(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         note("stopped")
         return 130
+    except ImportError as error:
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        note("stopped")  # while a library was being loaded, which says it in its own way
+        return 130
     except OSError as error:
         if error.filename is None:
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from edgefaced.cli.main import COMMANDS, run
+from edgefaced.cli.main import COMMANDS, cli, run
 
 
 def test_every_command_of_the_table_loads_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,3 +59,26 @@ def test_an_empty_argument_is_not_the_current_folder(
     assert capsys.readouterr().err.startswith("edgefaced: an argument is empty")
     assert run([*arguments, "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize("loading", [False, True])
+def test_an_interrupt_is_no_fault_also_while_a_library_is_being_loaded(
+    loading: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        if loading:
+            raise ImportError("initialization failed") from KeyboardInterrupt()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert run(["run"]) == 130
+    assert capsys.readouterr().err.strip().endswith("stopped")
+
+
+def test_a_library_that_is_broken_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ImportError("initialization failed")
+
+    monkeypatch.setattr(cli, "main", broken)
+    with pytest.raises(ImportError):
+        run(["run"])
