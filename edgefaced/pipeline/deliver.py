@@ -16,6 +16,7 @@ from edgefaced.errors import EdgefacedError, EventRefused, LedgerError
 from edgefaced.events import Event, Happening, Trouble
 from edgefaced.ledger.records import Cursor, Record
 from edgefaced.ledger.store import Ledger
+from edgefaced.ledger.turn import sole_reader
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.handoff import Closed, Outbox
 from edgefaced.pipeline.postbox import Announcement
@@ -209,8 +210,9 @@ class Lasting:
     def run(self, heartbeat: Heartbeat) -> None:
         """Until the line has ended and all is delivered, or until a refusal after its end."""
         try:
-            while not self._bell.wait_beyond(-1, TAKE_SECONDS, clerk=self._clerk):
+            while not self._bell.rings:
                 heartbeat.beat()
+                self._bell.wait_after(0, TAKE_SECONDS, clerk=self._clerk)
         except Closed:  # the ledger was never open
             return
         desk = self.attempts.opened(self._open_desk, heartbeat)
@@ -219,7 +221,10 @@ class Lasting:
         with closing(desk):
             while True:
                 try:
-                    with self._open_ledger() as ledger:
+                    with (
+                        self._open_ledger() as ledger,
+                        sole_reader(ledger.database.path, self._name),
+                    ):
                         self._deliver(desk, ledger, heartbeat)
                         return
                 except LedgerError as error:
@@ -234,6 +239,7 @@ class Lasting:
         while not self._must_go():
             heartbeat.beat()
             ledger.refuse_replaced()
+            rings = self._bell.rings
             head, stored = ledger.head().position, ledger.cursors().get(self._name, Cursor(0, 0))
             self._take_over(stored)
             if stored.position < self.cursor.position:  # what was served, and could not be noted
@@ -248,7 +254,7 @@ class Lasting:
                 ledger.advance(self._name, head)
                 continue
             try:
-                self._bell.wait_beyond(self.cursor.position, TAKE_SECONDS, clerk=self._clerk)
+                self._bell.wait_after(rings, TAKE_SECONDS, clerk=self._clerk)
             except Closed:
                 return
 

@@ -143,8 +143,7 @@ class Deliveries:
 
     def _answered(self, records: tuple[Record, ...]) -> None:
         """A clerk's answers are news for everybody."""
-        if records:
-            self._bell.ring(records[-1].position)
+        self._bell.ring()
         for record in records:
             self.postbox.show(record.event)
 

@@ -72,14 +72,19 @@ class Bell:
     def __init__(self, clerks: int = 0) -> None:
         """The recorder and so many clerks write; who waits for clerks as well ends after them."""
         self._changed = threading.Condition()
-        self._position: int | None = None
+        self._rings = 0
         self._clerks = clerks
         self._writers = 1 + clerks
 
-    def ring(self, position: int) -> None:
-        """The ledger is open, and has records up to a position."""
+    @property
+    def rings(self) -> int:
+        """How often it has rung; 0 until the ledger is open."""
+        return self._rings
+
+    def ring(self) -> None:
+        """The ledger is open, or has more records."""
         with self._changed:
-            self._position = max(position, self._position or 0)
+            self._rings += 1
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -88,19 +93,16 @@ class Bell:
             self._writers -= 1
             self._changed.notify_all()
 
-    def wait_beyond(self, position: int, seconds: float, *, clerk: bool = False) -> bool:
-        """Waits for a record behind a position; whether the ledger is open at all.
+    def wait_after(self, rings: int, seconds: float, *, clerk: bool = False) -> None:
+        """Waits until it has rung since it had rung so often, a time at most.
 
-        Other processes record as well: after the time there may always be one. Raises Closed when
-        there is none and no more will come.
+        Other processes record as well, and ring no bell. Raises Closed where it has not rung and
+        never will again.
         """
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._over(clerk=clerk) or self._beyond(position), seconds
-            )
-            if self._over(clerk=clerk) and not self._beyond(position):
+            self._changed.wait_for(lambda: self._rings != rings or self._over(clerk=clerk), seconds)
+            if self._rings == rings and self._over(clerk=clerk):
                 raise Closed
-            return self._position is not None
 
     def wait_over(self, seconds: float, *, clerk: bool = False) -> bool:
         """Waits for the end; whether it has come."""
@@ -110,9 +112,6 @@ class Bell:
     def _over(self, *, clerk: bool) -> bool:
         """For a clerk, when the recorder has ended."""
         return self._writers <= (self._clerks if clerk else 0)
-
-    def _beyond(self, position: int) -> bool:
-        return self._position is not None and self._position > position
 
 
 class Recorder:
@@ -226,7 +225,7 @@ class Recorder:
         ledger = self._ledger = self._recording.open_ledger()
         ledger.settle_cursors(self._sinks)
         self.position = ledger.head().position
-        self._bell.ring(self.position)
+        self._bell.ring()
         if ledger.key_fault:
             self._announce(Trouble("ledger", f"is not sealed any more: {ledger.key_fault}"))
         return ledger
@@ -237,7 +236,7 @@ class Recorder:
         self.commits.record(time.perf_counter() - started)
         self.recorded += len(records)
         self.position = records[-1].position
-        self._bell.ring(self.position)
+        self._bell.ring()
 
     def _tidy(self) -> None:
         """Leaves out what need not be kept, now and then; a failure is for the next time."""

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from ledgers import event, seen
 
-from edgefaced.errors import EventRefused, LedgerError, LedgerFull, SinkAway
+from edgefaced.errors import EventRefused, LedgerBusy, LedgerError, LedgerFull, SinkAway
 from edgefaced.events import CameraChanged, DecisionMade, Event, Happening, Trouble
 from edgefaced.ledger.records import Record
 from edgefaced.ledger.retention import Keep, Retention
 from edgefaced.ledger.store import Ledger
+from edgefaced.ledger.turn import sole_reader
 from edgefaced.ledger.verify import verify
 from edgefaced.pipeline.crew import Crew
 from edgefaced.pipeline.deliveries import Deliveries
@@ -463,6 +464,22 @@ def test_a_ledger_that_was_moved_away_is_begun_anew(path: Path) -> None:
     assert door.numbers() == mqtt.numbers() == list(range(25))
     told = recorded(path)
     assert [h for h in told if isinstance(h, DecisionMade)] == [numbered(n) for n in range(20, 25)]
+
+
+def test_one_process_at_a_time_delivers_to_a_sink(path: Path) -> None:
+    first, second = Pupil(), Pupil()
+    with running({"mqtt": plan(first)}, Recording(Disk(path).open)) as sooner:
+        sooner.postbox.announce(numbered(0))
+        first.wait_for_events(1)
+        with pytest.raises(LedgerBusy, match="another process delivers"), sole_reader(path, "mqtt"):
+            raise AssertionError("it was free")
+        with running({"mqtt": plan(second)}, Recording(Disk(path).open)) as later:
+            later.postbox.announce(numbered(1))
+            first.wait_for_events(2)
+        assert "another process delivers to mqtt" in later.counts()["mqtt"].fault
+    assert (first.numbers(), second.numbers()) == ([0, 1], [])
+    with sole_reader(path, "mqtt"):
+        assert first.closed == 1, "and the place is free again"
 
 
 def test_a_momentary_lock_of_another_process_costs_no_event(path: Path) -> None:

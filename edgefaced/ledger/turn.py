@@ -1,0 +1,36 @@
+"""One process at a time delivers to a sink: two would break the order in which it gets events."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from edgefaced.errors import LedgerBusy
+from edgefaced.ledger.database import refused
+
+
+@contextmanager
+def sole_reader(path: Path, sink: str) -> Iterator[None]:
+    """Holds a sink's place in the ledger at `path`; the kernel gives it free with the process.
+
+    Raises LedgerBusy while another one has it.
+    """
+    place = path.with_name(f"{path.name}.{sink}.lock")
+    try:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise refused(str(place), error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise LedgerBusy(
+            f"another process delivers to {sink}", "this one will when it ends"
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
