@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 from edgefaced.camera.choose import open_camera
 from edgefaced.config.places import Places
@@ -15,6 +15,10 @@ from edgefaced.gallery.lock import start as start_gallery
 from edgefaced.gallery.store import Gallery
 from edgefaced.gpio.choose import open_input
 from edgefaced.gpio.lines import InputLine
+from edgefaced.inference.choose import Means, check_network, has_network
+from edgefaced.inference.feeds import FREE
+from edgefaced.inference.rockchip import Npu, find_npu
+from edgefaced.inference.serving import Register
 from edgefaced.inference.threads import usable_cores
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
@@ -23,7 +27,7 @@ from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Parts
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
-from edgefaced.protocols import SinkPlans
+from edgefaced.protocols import InferenceBackend, SinkPlans
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.network import opened_network
@@ -36,12 +40,15 @@ def parts_of(
     places: Places,
     sinks: SinkPlans,
     tap: FaceTap,
+    find: Callable[[], Npu | None] = find_npu,
 ) -> Parts:
     """Everything a line needs, by the settings; nothing is opened yet.
 
     Raises ModelMissing or ModelDamaged for a pack that is not here whole, ConfigError for settings
     that do not fit, DependencyMissing, and GalleryError for a gallery that cannot be used.
     """
+    networks = Register()
+    means = Means(settings.inference, find(), networks.report)
     store = ModelStore(places.models_dir)
     manifest = find_pack(settings.models.pack, (store.layout.packs,))
     detector, embedder = manifest.of_role(Role.DETECTOR), manifest.of_role(Role.EMBEDDER)
@@ -52,15 +59,25 @@ def parts_of(
 
     @contextmanager
     def open_watcher() -> Iterator[Watcher]:
-        # One network of free size serves both looks; each look has a buffer of its own.
         size, score = whole_size(settings), settings.detection.score_threshold
-        with opened_network(store, detector, size, threads) as network:
-            yield Watcher(
-                NetworkDetector(network, detector, size=size, score_threshold=score),
-                NetworkDetector(
-                    network, detector, size=close_size(manifest), score_threshold=score
-                ),
-            )
+        small = close_size(manifest)
+
+        def looking(network: InferenceBackend, size: int) -> NetworkDetector:
+            return NetworkDetector(network, detector, size=size, score_threshold=score)
+
+        with ExitStack() as opened:
+            network = opened.enter_context(opened_network(store, detector, size, threads, means))
+            close: NetworkDetector | None = None
+            if FREE in network.inputs[0].shape:
+                # One network of free size serves both looks; each look has a buffer of its own.
+                close = looking(network, small)
+            elif small < size and has_network(store, detector, small, means):
+                close = looking(
+                    opened.enter_context(opened_network(store, detector, small, threads, means)),
+                    small,
+                )
+            # Without a smaller network a close look would cost what a whole one does, and see less.
+            yield Watcher(looking(network, size), close)
 
     def follow_gallery() -> FollowingIndex:
         return FollowingIndex(
@@ -71,7 +88,7 @@ def parts_of(
 
     @contextmanager
     def open_knowledge() -> Iterator[Knowledge]:
-        with opened_network(store, embedder, FACE_SIDE_PX, threads) as network:
+        with opened_network(store, embedder, FACE_SIDE_PX, threads, means) as network:
             mind = NetworkEmbedder(network, embedder)
             start_gallery(places.gallery_file, places.key_file)
             with closing(follow_gallery()) as index:
@@ -82,12 +99,8 @@ def parts_of(
                 )
 
     # What is missing is said here, before anything starts and before a reload stops what runs.
-    for spec, size in (
-        (detector, whole_size(settings)),
-        (detector, close_size(manifest)),
-        (embedder, FACE_SIDE_PX),
-    ):
-        store.prepared(spec, size)
+    for spec, size in ((detector, whole_size(settings)), (embedder, FACE_SIDE_PX)):
+        check_network(store, spec, size, means)
     threshold_for(settings.recognition, embedder, 1)
     with suppress(GalleryMissing):
         follow_gallery().close()
@@ -104,6 +117,7 @@ def parts_of(
         replay=camera.kind == "replay",
         lossless=camera.kind == "replay" and camera.replay_pace == "fast",
         tap=tap,
+        networks=networks,
     )
 
 

@@ -22,6 +22,7 @@ from edgefaced.enrolment.examine import Sample
 from edgefaced.enrolment.report import EnrolmentReport
 from edgefaced.errors import Refused
 from edgefaced.gallery.store import Gallery
+from edgefaced.inference.choose import means_of
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.faces import FaceBatch, SeenFace
@@ -155,7 +156,8 @@ def sitting_of(
     @contextmanager
     def open_embedder() -> Iterator[Embedder]:
         # A handful of faces: one thread, so that the running pipeline keeps its cores.
-        with opened_network(store, spec, FACE_SIDE_PX, threads=1) as network:
+        means = means_of(settings.inference)
+        with opened_network(store, spec, FACE_SIDE_PX, 1, means) as network:
             yield NetworkEmbedder(network, spec)
 
     return Sitting(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import Pace
+from edgefaced.inference.serving import Serving
 from edgefaced.pipeline.figures import Timing
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.meter import Meter, Rates
@@ -65,7 +66,7 @@ class Vitals:
     `camera` is None before the first frame; `motion` and `npu` are None where there is none;
     `celsius` (the hottest of `zones`) None where no temperature is known, and then
     `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
-    the start of the process, by "idle" and "active".
+    the start of the process, by "idle" and "active". `networks` are those that are open.
     """
 
     pack: str
@@ -93,6 +94,7 @@ class Vitals:
     temperature_fault: str | None
     motion: MotionVitals | None
     npu: NpuReading | None
+    networks: tuple[Serving, ...]
     oldest_beat_seconds: float
     rates: Rates
     cpu_seconds: dict[str, float]
@@ -147,6 +149,7 @@ def vitals_of(
         temperature_fault=thermostat.fault,
         motion=None if line.motion is None else MotionVitals(line.motion.up, line.motion.motions),
         npu=npu,
+        networks=line.networks.snapshot(),
         oldest_beat_seconds=max(
             ((now_ns - heart.last_ns) / 1e9 for heart in beats.values()), default=0.0
         ),

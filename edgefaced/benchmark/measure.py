@@ -23,6 +23,7 @@ from edgefaced.errors import UsageError
 from edgefaced.gallery.index import LiveIndex, open_index
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
+from edgefaced.inference.choose import means_of
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
@@ -83,6 +84,7 @@ def measure(
                     detector_size=size,
                     threads=plan.threads,
                     limits=settings.quality.limits(),
+                    means=means_of(settings.inference),
                 )
             )
             picture, frame = choose_picture(plan, store, pipeline)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from edgefaced.benchmark.clocked import ClockedBackend
 from edgefaced.benchmark.spread import Spread, spread
+from edgefaced.config.sections import InferenceSection
 from edgefaced.core.decision import decide
 from edgefaced.core.quality import QualityLimits, quality_faults
 from edgefaced.errors import UsageError
-from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.protocols import GalleryIndex
@@ -151,14 +152,15 @@ def open_pipeline(
     detector_size: int,
     threads: int,
     limits: QualityLimits,
+    means: Means | None = None,
 ) -> Iterator[Pipeline]:
-    """Loads a pack's prepared networks as `open_recogniser` does, with clocks around them."""
+    """Loads a pack's networks as `open_recogniser` does, with clocks around them."""
+    means = means or means_of(InferenceSection())
     detector_spec, embedder_spec = manifest.of_role(Role.DETECTOR), manifest.of_role(Role.EMBEDDER)
     with ExitStack() as opened:
         clocks: list[ClockedBackend] = []
         for spec, size in ((detector_spec, detector_size), (embedder_spec, FACE_SIDE_PX)):
-            file = store.prepared(spec, size)
-            backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
+            backend = open_network(store, spec, size, threads, means)
             opened.callback(backend.close)
             clocks.append(ClockedBackend(backend))
         detector = NetworkDetector(clocks[0], detector_spec, size=detector_size)

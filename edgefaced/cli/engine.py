@@ -16,6 +16,8 @@ from edgefaced.config.settings import Settings
 if TYPE_CHECKING:
     from edgefaced.core.calibration import ThresholdChoice
     from edgefaced.enrolment.finder import FaceFinder
+    from edgefaced.inference.choose import Means
+    from edgefaced.inference.serving import Serving
     from edgefaced.models.manifest import ModelSpec
     from edgefaced.recognition.recogniser import Recogniser
 
@@ -52,12 +54,19 @@ def engine_options(command: Command) -> Command:
     return click.option("--pack", help="Model pack instead of the configured one.")(command)
 
 
+def say_fallback(serving: Serving) -> None:
+    """On stderr, where a network does not run on what it should."""
+    if serving.fallback:
+        note(f"{serving.network} runs on the CPU: {serving.fallback}")
+
+
 @contextmanager
 def open_engine(
     context: CliContext, *, pack: str | None = None, detector_size: int | None = None
 ) -> Iterator[Engine]:
     """Raises ModelMissing for a pack that is not here, and what opening a model raises."""
     from edgefaced.enrolment.finder import FaceFinder
+    from edgefaced.inference.choose import means_of, on_cpu
     from edgefaced.inference.threads import default_threads
     from edgefaced.models.catalogue import find_pack
     from edgefaced.models.state import outdated
@@ -72,19 +81,25 @@ def open_engine(
         note(line)
     size = detector_size or settings.detection.input_size_px
 
-    def opened(size: int) -> Recogniser:
+    means = means_of(settings.inference, say_fallback)
+
+    def opened(size: int, means: Means) -> Recogniser:
         return open_recogniser(
             store,
             manifest,
             detector_size=size,
             threads=settings.inference.threads or default_threads(),
             score_threshold=settings.detection.score_threshold,
+            means=means,
         )
 
     sizes = manifest.of_role(Role.DETECTOR).input.sizes or ()
     larger = size < THOROUGH_SIZE_PX and THOROUGH_SIZE_PX in sizes
     with (
-        opened(size) as recogniser,
-        FaceFinder(recogniser, (lambda: opened(THOROUGH_SIZE_PX)) if larger else None) as finder,
+        opened(size, means) as recogniser,
+        # What was compiled for an NPU has one size; looking twice is worth the CPU's time.
+        FaceFinder(
+            recogniser, (lambda: opened(THOROUGH_SIZE_PX, on_cpu(means))) if larger else None
+        ) as finder,
     ):
         yield Engine(settings, manifest.of_role(Role.EMBEDDER), recogniser, finder)

@@ -13,11 +13,13 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgefaced.cli.context import CliContext
+from edgefaced.cli.engine import say_fallback
 from edgefaced.cli.output import note, plain, stderr, stdout
 from edgefaced.errors import Refused, StorageError
 from edgefaced.evaluation.all_pairs import SuspectPictures
 from edgefaced.evaluation.embedding import EmbeddedPictures, embed_pictures
 from edgefaced.evaluation.people import Pictures
+from edgefaced.inference.choose import Means, means_of
 from edgefaced.inference.threads import default_threads
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
@@ -40,6 +42,7 @@ class Subject:
     store: ModelStore
     detector_size: int
     threads: int
+    means: Means
 
 
 def subject_options(command: Command) -> Command:
@@ -60,6 +63,7 @@ def subject_of(context: CliContext, pack: str | None, detector_size: int | None)
         store=store,
         detector_size=detector_size or settings.detection.input_size_px,
         threads=settings.inference.threads or default_threads(),
+        means=means_of(settings.inference, say_fallback),
     )
 
 
@@ -71,6 +75,7 @@ def embed_with_bar(subject: Subject, pictures: Pictures, *, mirror: bool) -> Emb
             subject.pack,
             detector_size=subject.detector_size,
             threads=subject.threads,
+            means=subject.means,
         ) as recogniser,
         _bar("embedding", len(pictures.paths)) as advance,
     ):

@@ -75,6 +75,8 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "pace", f"{pace['band']} ({pace['cause']}), {heat}"
     if body["motion_sensor"] is not None:
         yield "motion", _motion(body["motion_sensor"])
+    for network in body["networks"]:
+        yield "network", _network(network)
     if body["npu"] is not None:
         yield "npu", _npu(body["npu"])
     shares = (("", "share"), (" idle", "idle_share"), (" with a face in view", "active_share"))
@@ -106,6 +108,15 @@ def _ledger(ledger: dict[str, Any]) -> str:
 def _motion(motion: dict[str, Any]) -> str:
     state = {None: "not listened to yet", True: "listened to", False: "NOT LISTENED TO"}
     return f"{state[motion['up']]}, motion began {motion['motions']} times"
+
+
+def _network(network: dict[str, Any]) -> str:
+    said = f"{network['network']}: {network['where']}, {network['precision']}"
+    if network["memory"] is not None:
+        said += f", input memory {network['memory']}"
+    if network["remark"] is not None:
+        said += f" ({network['remark']})"
+    return said + (f"; FALLBACK: {network['fallback']}" if network["fallback"] else "")
 
 
 def _npu(npu: dict[str, Any]) -> str:

@@ -48,10 +48,23 @@ class ModelsSection(Section):
 
 
 class InferenceSection(Section):
-    """How networks are run on a CPU."""
+    """What networks are run on."""
 
+    backend: Literal["auto", "onnx", "rknn"] = "auto"
+    """"auto": this board's NPU where networks were compiled for it, else the CPU."""
+    fallback: Literal["refuse", "cpu"] = "refuse"
+    """When the NPU or a provider that is to be used cannot be: not to serve, or the CPU."""
     threads: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Threads per network; absent: the cores this process may use, four at most."""
+    """Threads per network on a CPU; absent: the cores this process may use, four at most."""
+    precision: Literal["auto", "float"] = "auto"
+    """"auto" runs quantised networks on the CPU where they were imported; "float" never does."""
+    providers: tuple[Literal["openvino", "qnn", "tensorrt", "cuda", "coreml", "vsinpu"], ...] = ()
+    """Execution providers of onnxruntime, best first, instead of its CPU one alone."""
+    detector_cores: tuple[Annotated[int, Field(ge=0, le=2)], ...] | None = None
+    """Cores of the NPU by number; absent: core 0, and 1 for the embedder where there is one."""
+    embedder_cores: tuple[Annotated[int, Field(ge=0, le=2)], ...] | None = None
+    zero_copy: Literal["auto", "off"] = "auto"
+    """"auto": pictures are drawn into the NPU's memory, where its library can do that."""
 
 
 class DetectionSection(Section):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from edgefaced import __version__
 from edgefaced.control.contract import Document
+from edgefaced.inference.serving import Serving
 from edgefaced.pipeline.figures import Timing
 from edgefaced.protocols import CameraDescription
 from edgefaced.sensors.npu import NpuReading
@@ -47,6 +48,7 @@ def status(vitals: Vitals) -> Document:
         "zones_celsius": dict(vitals.zones),
         "motion_sensor": _motion(vitals.motion),
         "npu": _npu(vitals.npu),
+        "networks": [_network(serving) for serving in vitals.networks],
         "cpu": {
             "share": _rounded(rates.cpu_share, 3),
             "idle_share": _share(vitals, "idle"),
@@ -108,6 +110,20 @@ def _npu(npu: NpuReading | None) -> Document | None:
         "frequency_hertz": npu.hertz,
         "governor": npu.governor,
         "fault": npu.fault,
+    }
+
+
+def _network(serving: Serving) -> Document:
+    return {
+        "network": serving.network,
+        "size_px": serving.size,
+        "backend": serving.backend,
+        "where": serving.where,
+        "precision": serving.precision,
+        "memory": serving.memory or None,
+        "remark": serving.remark or None,
+        "self_test_cosine": _rounded(serving.cosine, 5),
+        "fallback": serving.fallback or None,
     }
 
 

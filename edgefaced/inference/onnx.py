@@ -1,4 +1,4 @@
-"""Networks on the CPU, by onnxruntime."""
+"""Networks by onnxruntime: on the CPU, or on the execution providers that are named."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from edgefaced.errors import ModelError
 from edgefaced.inference.feeds import FREE, check_feeds
+from edgefaced.inference.providers import NO_CPU, entries
 from edgefaced.protocols import Tensor, TensorSpec
 
 PROVIDER = "CPUExecutionProvider"
@@ -41,22 +42,35 @@ TENSOR_TYPES: dict[str, np.dtype[Any]] = {
 
 
 class OnnxBackend:
-    """One network in an onnxruntime session of its own, on the CPU and on nothing else.
+    """One network in an onnxruntime session of its own: on the CPU and on nothing else.
 
+    With `providers` all of it runs on those, and nothing of it on the CPU.
     `optimise` is for a portable file; one that was optimised when it was prepared loads as it is.
-    Raises ModelError for what cannot be loaded.
+    Raises ModelError for what cannot be loaded, DependencyMissing for a provider that is absent.
     """
 
-    def __init__(self, model: bytes, *, threads: int, optimise: bool) -> None:
+    def __init__(
+        self, model: bytes, *, threads: int, optimise: bool, providers: Sequence[str] = ()
+    ) -> None:
+        options = session_options(threads, optimise=optimise)
+        chosen: list[str | tuple[str, dict[str, str]]] = [PROVIDER]
+        if providers:
+            options.add_session_config_entry(NO_CPU, "1")
+            chosen = [*entries(providers)]
         try:
-            session = ort.InferenceSession(
-                model, session_options(threads, optimise=optimise), providers=[PROVIDER]
-            )
+            session = ort.InferenceSession(model, options, providers=chosen, enable_fallback=0)
         except ONNXRUNTIME_ERRORS as error:
             raise ModelError(
                 f"onnxruntime {ort.__version__} cannot load the network: {one_line(error)}",
-                "run: edgefaced models verify",
+                f"is all there that {', '.join(providers)} needs?"
+                if providers
+                else "run: edgefaced models verify",
             ) from error
+        if providers and session.get_providers()[0] == PROVIDER:
+            raise ModelError(
+                f"onnxruntime {ort.__version__} cannot use {', '.join(providers)} here",
+                "its libraries or its device are missing",
+            )
         # The session keeps the file's bytes for a change of providers that never comes here: 38 MB
         # for SFace. Were this attribute named otherwise, only the memory would be lost.
         session._model_bytes = None

@@ -67,6 +67,13 @@ def _surroundings(vitals: Vitals) -> Iterator[Metric]:
         float(vitals.temperature_fault is not None),
     )
     yield from _npu(vitals.npu)
+    fallen = {
+        f"{serving.network}-{serving.size}": float(bool(serving.fallback))
+        for serving in vitals.networks
+    }
+    yield _gauge(
+        "inference_fallback", "1 where the CPU runs what should run elsewhere.", fallen, "network"
+    )
     if vitals.motion is not None:
         up, motions = float(bool(vitals.motion.up)), vitals.motion.motions
         yield _gauge("motion_sensor_up", "1 while the motion sensor is listened to.", up)

@@ -18,6 +18,7 @@ from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
 from edgefaced.events import Happening, Trouble
 from edgefaced.gpio.lines import InputLine
+from edgefaced.inference.serving import Register, Serving
 from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer
 from edgefaced.pipeline.crew import Crew, Failure, Heartbeat, Straggler
 from edgefaced.pipeline.deliveries import Deliveries
@@ -86,6 +87,8 @@ class Parts:
     """Locks, buttons and contacts; who decides about them is a sink."""
     buttons: Attending | None = None
     """Of attendance: for coming and for going."""
+    networks: Register = field(default_factory=Register)
+    """What runs the networks, once they are open."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -103,6 +106,8 @@ class Line:
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
         self.postbox = self.deliveries.postbox
+        self.networks = parts.networks
+        self.networks.connect(self._announce_fallback)
         leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
         batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
         interest, tap, stop = Interest(), self.tap, self.crew.stop
@@ -179,6 +184,10 @@ class Line:
         """What the open camera calls itself."""
         description = self.capturer.description
         return None if description is None else description.name
+
+    def _announce_fallback(self, serving: Serving) -> None:
+        said = f"{serving.network} runs on the CPU: {serving.fallback}"
+        self.postbox.announce(Trouble("inference", said))
 
     def _announce_failure(self, failure: Failure) -> None:
         self.postbox.announce(Trouble(failure.stage, f"failed, and all ends: {failure.error}"))

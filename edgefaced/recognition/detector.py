@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import cv2
 import numpy as np
 
@@ -48,6 +50,16 @@ def decode(
     return decode_scrfd(rows) if spec.objectness is None else decode_yunet(rows)
 
 
+@runtime_checkable
+class DrawnInto(Protocol):
+    """A back end with memory of its own for the picture, where an NPU reads it."""
+
+    @property
+    def picture(self) -> U8 | None:
+        """(1, height, width, 3), until it is closed; None where pictures are to be handed over."""
+        ...
+
+
 class NetworkDetector:
     """Detects faces with one loaded network; the input buffer is allocated once and reused.
 
@@ -85,6 +97,7 @@ class NetworkDetector:
             spec.decoder.score_threshold if score_threshold is None else score_threshold
         )
         self._names = [output.name for output in backend.outputs]
+        self._place = backend if isinstance(backend, DrawnInto) else None
         # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
         self._buffer = _aligned_bytes(self.input_height * self.input_width * 3)
         self._input = self._buffer.reshape(1, self.input_height, self.input_width, 3)
@@ -107,6 +120,8 @@ class NetworkDetector:
             box = trimmed(box, self._step)
             used = self._buffer[: box.input_height * box.input_width * 3]
             self._input = used.reshape(1, box.input_height, box.input_width, 3)
+        if self._place is not None and (picture := self._place.picture) is not None:
+            self._input = picture  # asked for each time: a closed back end has none
         draw(self._input[0], frame, box, self._order)
         return box
 

@@ -1,22 +1,27 @@
-"""One prepared network of a pack, open for as long as it is used."""
+"""One network of a pack, open for as long as it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.config.sections import InferenceSection
+from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import ModelSpec
 from edgefaced.models.store import ModelStore
+from edgefaced.protocols import InferenceBackend
 
 
 @contextmanager
 def opened_network(
-    store: ModelStore, spec: ModelSpec, size: int, threads: int
-) -> Iterator[OnnxBackend]:
-    """Raises ModelMissing or ModelDamaged; belongs to the thread that opened it."""
-    file = store.prepared(spec, size)
-    backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
+    store: ModelStore, spec: ModelSpec, size: int, threads: int, means: Means | None = None
+) -> Iterator[InferenceBackend]:
+    """By `means`, absent: this machine's, as if nothing were configured.
+
+    Raises what opening a network raises; it belongs to the thread that opened it.
+    """
+    means = means or means_of(InferenceSection())
+    backend = open_network(store, spec, size, threads, means)
     try:
         yield backend
     finally:

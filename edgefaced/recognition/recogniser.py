@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from edgefaced.config.sections import InferenceSection
 from edgefaced.core.quality import measure_quality
 from edgefaced.core.sampling import cut_face
-from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.protocols import Detector, Embedder, InferenceBackend
@@ -105,20 +106,20 @@ def open_recogniser(
     detector_size: int,
     threads: int,
     score_threshold: float | None = None,
+    means: Means | None = None,
 ) -> Recogniser:
-    """Loads a pack's prepared networks. Raises ModelMissing, ModelDamaged or ModelContractError.
+    """Loads a pack's networks by `means`, absent: this machine's, as if nothing were configured.
 
     `detector_size` is the larger side of the detector's input in pixels, one of those the pack
-    prepares.
+    prepares. Raises what opening a network raises.
     """
     detector_spec = manifest.of_role(Role.DETECTOR)
     embedder_spec = manifest.of_role(Role.EMBEDDER)
-    detector_file = store.prepared(detector_spec, detector_size)
-    embedder_file = store.prepared(embedder_spec, FACE_SIDE_PX)
+    means = means or means_of(InferenceSection())
     opened: list[InferenceBackend] = []
     try:
-        for file in (detector_file, embedder_file):
-            opened.append(OnnxBackend(file.data, threads=threads, optimise=not file.optimised))
+        for spec, size in ((detector_spec, detector_size), (embedder_spec, FACE_SIDE_PX)):
+            opened.append(open_network(store, spec, size, threads, means))
         detector = NetworkDetector(
             opened[0], detector_spec, size=detector_size, score_threshold=score_threshold
         )

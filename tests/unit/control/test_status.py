@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from edgefaced.cli.status import rows
 from edgefaced.control.status import status
 from edgefaced.errors import SensorError
+from edgefaced.inference.serving import Serving
 from edgefaced.protocols import CameraDescription, CameraWish
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.types import PixelFormat
@@ -65,6 +66,18 @@ class Npu(Shape):
     fault: str | None
 
 
+class Network(Shape):
+    network: str
+    size_px: int
+    backend: str
+    where: str
+    precision: str
+    memory: str | None
+    remark: str | None
+    self_test_cosine: float | None
+    fallback: str | None
+
+
 class Cpu(Shape):
     share: float | None
     idle_share: float | None
@@ -112,6 +125,7 @@ class Status(Shape):
     zones_celsius: dict[str, float]
     motion_sensor: Motion | None
     npu: Npu | None
+    networks: list[Network]
     cpu: Cpu
     sinks: dict[str, Sink]
     ledger: LedgerState | None
@@ -156,6 +170,22 @@ def test_every_figure_is_said_in_words() -> None:
     assert not {"motion", "npu"} & set(said)
     blind = dict(rows(status(IdleDaemon(SensorError("zone gone")).vitals())))
     assert blind["pace"] == "warm (unreadable), zone gone"
+
+
+def test_what_runs_the_networks_is_said() -> None:
+    daemon = IdleDaemon()
+    register = daemon.line.networks
+    register.report(
+        Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8", "direct", cosine=0.999987654)
+    )
+    register.report(Serving("mbf", 112, "onnx", "cpu", "float32", fallback="librknnrt is old"))
+    seen = Status.model_validate(status(daemon.vitals()))
+    assert [n.self_test_cosine for n in seen.networks] == [0.99999, None]
+    said = [words for key, words in rows(status(daemon.vitals())) if key == "network"]
+    assert said == [
+        "scrfd: rk3588 core 0, int8, input memory direct",
+        "mbf: cpu, float32; FALLBACK: librknnrt is old",
+    ]
 
 
 def test_a_motion_sensor_and_an_npu_are_shown_where_they_are() -> None:

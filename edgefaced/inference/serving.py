@@ -1,0 +1,56 @@
+"""What runs each network at the moment, and whether that is what was meant to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One open network. `fallback` is why it runs on the CPU although it should not, "" where not.
+
+    `where` is "cpu", a provider or a chip with its cores; `memory` "direct" where pictures are
+    drawn into the NPU's memory, "copied" where they are copied there, "" on a CPU, and `remark`
+    says why it is not "direct". `cosine` is the self-test's lowest, None where there was none.
+    """
+
+    network: str
+    size: int
+    backend: str
+    where: str
+    precision: str
+    memory: str = ""
+    remark: str = ""
+    cosine: float | None = None
+    fallback: str = ""
+
+
+class Register:
+    """The networks of one line, as they were opened; written and read by any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str, int], Serving] = {}
+        self._announce: Callable[[Serving], None] | None = None
+
+    def report(self, serving: Serving) -> None:
+        """Takes the place of what served this network before; a fallback is announced."""
+        with self._lock:
+            self._open[serving.network, serving.size] = serving
+            announce = self._announce
+        if serving.fallback and announce is not None:
+            announce(serving)
+
+    def connect(self, announce: Callable[[Serving], None]) -> None:
+        """Where fallbacks are announced, those that were before included."""
+        with self._lock:
+            self._announce = announce
+            before = [serving for serving in self._open.values() if serving.fallback]
+        for serving in before:
+            announce(serving)
+
+    def snapshot(self) -> tuple[Serving, ...]:
+        with self._lock:
+            return tuple(self._open.values())
