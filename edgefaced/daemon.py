@@ -27,6 +27,7 @@ from edgefaced.control.server import ControlServer
 from edgefaced.control.snapshots import Pictures
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.doors.attendant import Attendant
+from edgefaced.doors.book import Book
 from edgefaced.doors.house import House
 from edgefaced.doors.opening import attendant_of, doorkeeper_of
 from edgefaced.errors import ConfigError, EdgefacedError
@@ -86,6 +87,7 @@ class Daemon:
         self._read_settings = read_settings
         self._places = places
         self._hub, self._tap, self._backlog = EventHub(), FaceTap(), Backlog()
+        self._book = Book(places.doors_file)
         self._sinks = {**sinks, "control": SinkPlan(lambda: self._hub, Delivery.MOMENTARY)}
         self._sensor = sensor
         self._supervisor = supervisor
@@ -283,7 +285,7 @@ class Daemon:
     def _new_line(self, settings: Settings) -> Line:
         check_camera(settings.camera)
         stop = threading.Event()
-        doors = attendant_of(settings, self._places)
+        doors = attendant_of(settings, self._places, self._book)
         house = None if doors is None else doors.house
         sinks = sinks_of(settings, self._places, self._sinks, stop, house)
         if doors is not None:

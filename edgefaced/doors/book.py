@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,8 @@ VERSION = 1
 class Page:
     """The book's content. `cameras` are pairs of a configured camera and what it was found to be.
 
-    `everything` is True where the book cannot be read: then all doors are locked down.
+    `everything` is True where the book cannot be read: then all doors are locked down, until
+    somebody says `normal`.
     """
 
     lockdown: frozenset[str] = frozenset()
@@ -33,13 +35,22 @@ class Page:
 
 @dataclass(slots=True)
 class Book:
-    """A small file; used under the lock of whoever has it."""
+    """A small file, and what it says. One for a daemon's life: a reload of the settings neither
+    forgets what the disk did not take nor overtakes an order that was just given.
+    """
 
     file: Path
-    page: Page = field(default_factory=Page)
+    page: Page = field(default_factory=lambda: Page(everything=True))
+    """Everything is locked down until the file was read."""
+    guarded: threading.RLock = field(default_factory=threading.RLock)
+    """To be held by whoever uses it, and by whoever acts on it."""
+    _is_open: bool = False
 
     def open(self) -> str | None:
-        """Reads it; what is wrong with it in words, and then everything is locked down."""
+        """Reads it, once; what is wrong with it in words, and then everything is locked down."""
+        if self._is_open:
+            return None
+        self._is_open = True
         try:
             body = json.loads(self.file.read_bytes())
             if body["version"] != VERSION:
@@ -47,6 +58,7 @@ class Book:
             self.page = Page(
                 frozenset(str(door) for door in body["lockdown"]),
                 tuple((str(key), str(found)) for key, found in body["cameras"].items()),
+                everything=body.get("everything", False) is not False,
             )
         except FileNotFoundError:
             self.page = Page()
@@ -62,6 +74,7 @@ class Book:
             "version": VERSION,
             "lockdown": sorted(page.lockdown),
             "cameras": dict(page.cameras),
+            "everything": page.everything,
         }
         with published(self.file) as out:
             out.write(json.dumps(body).encode())
@@ -69,4 +82,7 @@ class Book:
 
 def unkept(error: StorageError) -> StorageError:
     """The same for whoever asked: it is done, but would not survive a restart."""
-    return StorageError(f"done, but a restart would forget it: {error.message}", error.hint)
+    return StorageError(
+        f"done, but a restart would forget it: {error.message}",
+        "say it again when the disk can be written",
+    )

@@ -7,7 +7,6 @@ control socket does so in a thread of theirs.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -51,10 +50,9 @@ class House:
     def __init__(self, plans: DoorPlans, book: Book, boot_id: str) -> None:
         self.plans = plans
         self._book = book
-        # Until the book has been read, everything is locked down.
-        book.page = Page(everything=True)
         self._boot_id = boot_id
-        self._guarded = threading.RLock()
+        # The book's: after a reload, the house of before may just be obeying an order.
+        self._guarded = book.guarded
         self._doors = {plan.name: Door(plan) for plan in plans.doors}
         self._areas: dict[str, Passback] = {}
         self._strangers = StrangerWatch(plans.stranger_faces, plans.stranger_seconds)
@@ -74,13 +72,16 @@ class House:
     def open_book(self) -> None:
         """Reads what must have survived, and says how every door begins."""
         with self._guarded:
-            fault = self._book.open()
-            if fault is not None:
-                self._announce(Trouble("doors", fault))
+            self._read_book()
             for name in self._doors:
                 locked = self._book.page.locks_down(name)
                 state = DoorState.LOCKDOWN if locked else DoorState.NORMAL
                 self._announce(DoorChanged(name, state, "the daemon has started"))
+
+    def _read_book(self) -> None:
+        fault = self._book.open()
+        if fault is not None:
+            self._announce(Trouble("doors", fault))
 
     # Deciding
 
@@ -225,7 +226,7 @@ class House:
         with self._guarded:
             doors = self._named(names)
             page = self._book.page
-            everybody = frozenset(self._doors) if page.everything else page.lockdown
+            everybody = page.lockdown | (frozenset(self._doors) if page.everything else set())
             left = everybody - {door.plan.name for door in doors}
             for door in doors:
                 door.lock(self._send)
@@ -259,14 +260,17 @@ class House:
     def trust_camera(self, by: str) -> None:
         """Takes the camera that is there now for the right one. Raises Refused or StorageError."""
         with self._guarded:
-            page = self._book.page
+            self._read_book()
+            found, page = self._camera(), self._book.page
             if page.everything:
                 raise Refused("the doors' book cannot be read", "`edgefaced doors normal` first")
-            self._announce(
-                Trouble("doors", f"the camera that is there is trusted from now on, {by}")
-            )
+            if found is None:
+                raise Refused("no camera has been opened yet", "`edgefaced status` says how it is")
+            self._announce(Trouble("doors", f"the camera {found!r} is trusted from now on, {by}"))
             self._wrong_camera = ""
-            self._keep_or_say(replace(page, cameras=()))
+            # Not forgotten: then whichever came next would be the right one.
+            known = tuple((configured, found) for configured, _ in page.cameras)
+            self._keep_or_say(replace(page, cameras=known))
 
     def _pulse(self, door: Door) -> None:
         try:
@@ -283,7 +287,8 @@ class House:
             raise Refused(f"{name} is locked down", f"`edgefaced doors normal {name}` first")
 
     def _named(self, names: Iterable[str]) -> list[Door]:
-        """Those doors, or all of them for no name."""
+        """Those doors, or all of them for no name; an order may come before the first round."""
+        self._read_book()
         wanted = list(dict.fromkeys(names)) or list(self._doors)
         for name in wanted:
             if name not in self._doors:
@@ -331,8 +336,9 @@ class House:
     def tick(self) -> None:
         """Renews what is held open, and tells what has been open for too long."""
         with self._guarded:
-            for door in self._doors.values():
-                self._tell_news(door.renew(self._send))
+            for name, door in self._doors.items():
+                if not self._book.page.locks_down(name):
+                    self._tell_news(door.renew(self._send))
                 self._tell_news(door.look())
 
     def button(self, name: str) -> None:

@@ -13,12 +13,15 @@ from edgefaced.events import read_boot_id
 from edgefaced.protocols import Delivery, SinkPlan
 
 
-def attendant_of(settings: Settings, places: Places) -> Attendant | None:
-    """The stage of the configured doors, None where there are none. Raises ConfigError."""
+def attendant_of(settings: Settings, places: Places, book: Book | None = None) -> Attendant | None:
+    """The stage of the configured doors, None where there are none. Raises ConfigError.
+
+    `book` is the one that is in use already, of a daemon that reads its configuration again.
+    """
     plans = plans_of(settings)
     if not plans.doors:
         return None
-    house = House(plans, Book(places.doors_file), read_boot_id())
+    house = House(plans, book or Book(places.doors_file), read_boot_id())
     return Attendant(house, places.unlocked_file, places.door_lines_file)
 
 

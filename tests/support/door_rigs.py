@@ -52,9 +52,12 @@ class Rig:
     camera: str | None = "a camera"
     rights: Rights | None = ALWAYS
     now_open: bool = True
+    book_in_use: Book | None = None
+    """That of the house before, as after a reload."""
 
     def __post_init__(self) -> None:
-        self.house = House(plans_of(self.config), Book(self.book), BOOT)
+        self.kept = self.book_in_use or Book(self.book)
+        self.house = House(plans_of(self.config), self.kept, BOOT)
         self.house.connect(self.told.append, lambda: self.camera)
         if self.now_open:
             self.house.open_book()

@@ -315,6 +315,64 @@ def test_what_is_wrong_with_a_book_is_told(tmp_path: Path) -> None:
     assert states(rig) == [DoorState.LOCKDOWN]
 
 
+def test_an_order_before_the_first_round_forgets_nothing_of_the_book(
+    make: Make, tmp_path: Path
+) -> None:
+    before = make(doors=TWO)
+    before.decide(seen())
+    before.house.lockdown(["back"], "by me")
+    for order in ("lockdown", "normal"):
+        rig = Rig(settings(doors=TWO), tmp_path / "doors.json", now_open=False)
+        getattr(rig.house, order)(["front"], "by me")
+        rig.house.open_book()
+        assert [s.lockdown for s in rig.house.statuses()] == [order == "lockdown", True]
+        rig.camera = "somebody's own camera"
+        rig.house.normal([], "by me")
+        assert {d.reason for d in rig.decide(seen())} == {"camera changed"}
+        rig.house.lockdown(["back"], "by me")
+
+
+def test_a_lockdown_of_one_door_does_not_free_the_others_of_a_damaged_book(
+    make: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "doors.json").write_text("{")
+    make(doors=TWO).house.lockdown(["front"], "by me")
+    after_a_restart = make(doors=TWO)
+    assert [s.lockdown for s in after_a_restart.house.statuses()] == [True, True]
+    after_a_restart.house.normal(["front"], "by me")
+    assert [s.lockdown for s in make(doors=TWO).house.statuses()] == [False, True]
+
+
+def test_a_reload_keeps_what_the_disk_did_not_take_and_what_was_just_ordered(
+    tmp_path: Path,
+) -> None:
+    before = Rig(settings(doors=TWO), tmp_path / "doors.json")
+    (tmp_path / "doors.json.partial").mkdir()
+    with pytest.raises(StorageError):
+        before.house.lockdown(["front"], "by me")
+    after = Rig(settings(doors=TWO), tmp_path / "doors.json", book_in_use=before.kept)
+    assert [s.lockdown for s in after.house.statuses()] == [True, False]
+    # Somebody who had found the house of before, just before it was exchanged.
+    after.house.hold_open(["back"], 60, "by me")
+    after.orders.clear()
+    with pytest.raises(StorageError):
+        before.house.lockdown(["back"], "by me")
+    after.house.tick()
+    assert after.orders == []
+    assert {d.reason for d in after.decide(seen())} == {"lockdown"}
+
+
+def test_only_a_camera_that_is_there_is_trusted(rig: Rig) -> None:
+    assert rig.ask() == (True, "allowed")
+    rig.camera = None
+    with pytest.raises(Refused, match="no camera"):
+        rig.house.trust_camera("by me")
+    rig.camera = "the new one"
+    rig.house.trust_camera("by me")
+    rig.camera = "one that came a moment later"
+    assert rig.ask() == (False, "camera changed")
+
+
 def test_a_lockdown_that_cannot_be_kept_is_in_force_all_the_same(tmp_path: Path) -> None:
     rig = Rig(settings(), tmp_path / "doors.json")
     rig.ask()
@@ -399,4 +457,9 @@ def test_the_book_is_short_and_names_nobody(rig: Rig, tmp_path: Path) -> None:
     rig.ask()
     rig.house.lockdown(["front"], "by me")
     body = json.loads((tmp_path / "doors.json").read_text())
-    assert body == {"version": 1, "lockdown": ["front"], "cameras": {"v4l2": "a camera"}}
+    assert body == {
+        "version": 1,
+        "lockdown": ["front"],
+        "cameras": {"v4l2": "a camera"},
+        "everything": False,
+    }
