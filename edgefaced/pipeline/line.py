@@ -31,6 +31,7 @@ from edgefaced.pipeline.judge import Judge, Knowledge
 from edgefaced.pipeline.motion import MotionWatch
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.pipeline.perceive import Perceiver
+from edgefaced.pipeline.priority import go_first
 from edgefaced.pipeline.recorder import Recording
 from edgefaced.pipeline.tap import FaceTap, FrameTap
 from edgefaced.pipeline.watch import Watcher
@@ -169,7 +170,7 @@ class Line:
 
         self.crew.add("recognise", judge.run, judge_ends)
         self.crew.add("detect", perceiver.run, perceiver.finish)
-        self.crew.add("capture", self.capturer.run, self.capturer.finish)
+        self.crew.add("capture", self._capture, self.capturer.finish)
         if motion is not None:
             self.crew.add("listen", motion.run, motion.end)
         if parts.doors is not None:
@@ -191,6 +192,10 @@ class Line:
 
     def _announce_failure(self, failure: Failure) -> None:
         self.postbox.announce(Trouble(failure.stage, f"failed, and all ends: {failure.error}"))
+
+    def _capture(self, heartbeat: Heartbeat) -> None:
+        go_first()
+        self.capturer.run(heartbeat)
 
     def start(self) -> None:
         """Starts every stage."""
