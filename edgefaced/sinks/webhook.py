@@ -120,8 +120,9 @@ def explained(status: int, clocks_apart_seconds: float) -> str:
 
 
 def _moment(text: str | None) -> datetime | None:
+    """What a server calls a moment may be anything."""
     try:
         moment = parsedate_to_datetime(text or "")
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from edgefaced.errors import SinkAway
+from edgefaced.sinks.mqtt.receipts import Receipts
 from edgefaced.sinks.mqtt.topics import OFFLINE, Message, Topics
 from edgefaced.sinks.patience import Patience
 
@@ -63,7 +64,7 @@ class Conversation:
         self._broker = broker
         self._manners = manners
         self._changed = threading.Condition()
-        self._answers: dict[int, ReasonCode] = {}
+        self._receipts = Receipts(self._changed)
         self.welcome = False
         """The broker has accepted it."""
         self.over = False
@@ -104,9 +105,8 @@ class Conversation:
         if client is None:
             raise SinkAway(f"{self._broker.shown}: {self.reason}")
         info = client.publish(message.topic, message.payload, qos=1, retain=message.retain)
-        self._await(lambda: info.mid in self._answers or self.over, patience)
-        with self._changed:
-            answer = self._answers.pop(info.mid, None)
+        self._await(lambda: self._receipts.has(info.mid) or self.over, patience)
+        answer = self._receipts.fetch(info.mid)
         if answer is None:
             self.cut("it does not acknowledge what it gets")
             raise SinkAway(f"{self._broker.shown}: {self.reason}")
@@ -157,8 +157,7 @@ class Conversation:
         if code.is_failure:
             self._note(f"refuses us: {code}")
             return
-        for message in self._manners.greeting:
-            client.publish(message.topic, message.payload, qos=1, retain=message.retain)
+        self._say(client, self._manners.greeting)
         # What somebody left there before we came is not sent; what is left there now is marked.
         options = SubscribeOptions(
             qos=1, retainAsPublished=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND
@@ -173,13 +172,16 @@ class Conversation:
         self._note(f"connection lost: {code}", over=True)
 
     def _on_publish(self, _: Any, __: Any, mid: int, code: ReasonCode, props: Any) -> None:
-        with self._changed:
-            self._answers[mid] = code
-            self._changed.notify_all()
+        self._receipts.came(mid, code)
 
     def _on_message(self, client: Client, _: Any, message: Any) -> None:
-        for answer in self._manners.hear(message.topic, message.payload, bool(message.retain)):
-            client.publish(answer.topic, answer.payload, qos=1, retain=answer.retain)
+        self._say(client, self._manners.hear(message.topic, message.payload, bool(message.retain)))
+
+    def _say(self, client: Client, messages: Iterable[Message]) -> None:
+        """Without waiting; answers are heard in this thread as well, and so none comes before."""
+        for message in messages:
+            info = client.publish(message.topic, message.payload, qos=1, retain=message.retain)
+            self._receipts.ignore(info.mid)
 
     def _note(self, reason: str, *, over: bool = False) -> None:
         with self._changed:
