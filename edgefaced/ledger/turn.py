@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from edgefaced.errors import LedgerBusy
+from edgefaced.gallery import keyfile
 from edgefaced.ledger.database import refused
 
 
@@ -24,13 +25,14 @@ def sole_reader(path: Path, sink: str) -> Iterator[None]:
     except OSError as error:
         raise refused(str(place), error) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise LedgerBusy(
-            f"another process delivers to {sink}", "this one will when it ends"
-        ) from None
-    try:
+        try:
+            keyfile.adopt(place, path.parent)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            hint = "this one will when that ends"
+            raise LedgerBusy(f"another process delivers to {sink}", hint) from None
+        except OSError as error:
+            raise refused(str(place), error) from error
         yield
     finally:
         os.close(descriptor)

@@ -2,7 +2,8 @@
 
 capture --LatestSlot[FrameLease]--> detect --LatestSlot[FaceBatch]--> recognise --> Postbox
                                                                                       |
-                                                      deliver <--Outbox[Event]-- one a sink
+                    lasting sinks <--cursors-- ledger <-- record <--Outbox[Announcement]--+
+                    momentary sinks <--Outbox[Announcement], once it is recorded or not --+
 """
 
 from __future__ import annotations
