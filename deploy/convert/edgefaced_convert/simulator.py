@@ -18,7 +18,7 @@ class SimulatedNetwork:
 
     def __init__(self, toolkit: Api, network: PackNetwork) -> None:
         side = network.size
-        self._toolkit = toolkit
+        self.toolkit = toolkit
         self._inputs = (TensorSpec(IMAGE, (1, side, side, 3), np.dtype(np.uint8)),)
         # Nothing but a run tells what the compiler made of the outputs' shapes.
         answers = self._infer(np.zeros((1, side, side, 3), np.uint8))
@@ -46,6 +46,6 @@ class SimulatedNetwork:
     def _infer(self, image: Tensor) -> list[Tensor]:
         answers, _ = checked(
             "simulation",
-            lambda: self._toolkit.inference(inputs=[image], data_format=["nhwc"]),
+            lambda: self.toolkit.inference(inputs=[image], data_format=["nhwc"]),
         )
         return [np.ascontiguousarray(answer, np.float32) for answer in answers]

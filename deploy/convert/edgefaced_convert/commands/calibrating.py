@@ -74,7 +74,7 @@ def build(
     as_json: bool,
 ) -> None:
     """Chooses pictures of FOLDERS, balanced over light, pose and distance, into one file."""
-    passphrase = _passphrase(passphrase_file)
+    passphrase = read_passphrase(passphrase_file)
     if from_device and (passphrase is None or not consent.strip()):
         raise UsageError(
             "pictures of people at a device need --consent and --passphrase-file",
@@ -112,7 +112,7 @@ def show_set(
     file: Path, passphrase_file: Path | None, sheet: Path | None, force: bool, as_json: bool
 ) -> None:
     """What a set covers, and a contact sheet of it."""
-    calibration = read_set(file, _passphrase(passphrase_file))
+    calibration = read_set(file, read_passphrase(passphrase_file))
     _say(calibration, as_json, {})
     _write_sheet(sheet, calibration, force)
 
@@ -188,7 +188,7 @@ def _finder(pack: str) -> Recogniser:
     )
 
 
-def _passphrase(file: Path | None) -> str | None:
+def read_passphrase(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
@@ -200,7 +200,7 @@ def _passphrase(file: Path | None) -> str | None:
 def _statistics(path: Path, passphrase_file: Path | None) -> Statistics:
     if path.suffix == ".json":
         return read_statistics(path)
-    return read_set(path, _passphrase(passphrase_file)).statistics
+    return read_set(path, read_passphrase(passphrase_file)).statistics
 
 
 def _write_sheet(path: Path | None, calibration: CalibrationSet, force: bool) -> None:

@@ -1,0 +1,116 @@
+"""The road to a CPU: QDQ by onnxruntime, from the same calibration set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgefaced.inference.onnx import PROVIDER, OnnxBackend, session_options
+from edgefaced.models.compiled import TensorRecord
+from edgefaced.recognition.contract import IMAGE
+from edgefaced.types import U8
+from edgefaced_convert.layer_errors import LayerError
+from edgefaced_convert.packs import PackNetwork
+from edgefaced_convert.qdq import ALGORITHMS, node_names, quantise
+from edgefaced_convert.road import FILTERS, Built, Plan, score_heads
+
+COMPARED = 3
+"""Pictures on which layers are compared."""
+
+
+@dataclass(slots=True, eq=False)
+class CpuRoad:
+    """For one network; `form` is its portable form."""
+
+    form: bytes
+    network: PackNetwork
+    pictures: Sequence[U8]
+    threads: int
+    _names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        return tuple(ALGORITHMS)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The last filters before the scores, by node."""
+        makers = makers_of(self.form)
+        paths = score_heads(self.form, self.network)
+        return tuple(dict.fromkeys(makers[path[-1]] for path in paths))
+
+    @contextmanager
+    def built(self, plan: Plan) -> Iterator[Built]:
+        data = quantise(self.form, self.pictures, algorithm=plan.algorithm, in_float=plan.in_float)
+        backend = OnnxBackend(data, threads=self.threads, optimise=True)
+        answers = backend.run({IMAGE: self.pictures[0][np.newaxis]})
+        try:
+            yield Built(
+                data=data,
+                outputs=tuple(
+                    TensorRecord(name=spec.name, shape=answer.shape, dtype="float32")
+                    for spec, answer in zip(backend.outputs, answers, strict=True)
+                ),
+                backend=backend,
+                layer_errors=lambda: compare_layers(self.form, data, self.pictures[:COMPARED]),
+            )
+        finally:
+            backend.close()
+
+
+def makers_of(form: bytes) -> dict[str, str]:
+    """Name of the node that makes each tensor."""
+    import onnx
+
+    nodes = onnx.load_model_from_string(form).graph.node
+    return {name: node.name for node in nodes for name in node.output}
+
+
+def compare_layers(form: bytes, quantised: bytes, pictures: Sequence[U8]) -> list[LayerError]:
+    """Each filter's output in both networks, by node, in running order.
+
+    A layer's own share is what its cosine falls below the lowest of the layers that feed it.
+    """
+    import onnx
+
+    model = onnx.load_model_from_string(form)
+    wanted = {*node_names(form, tuple(FILTERS))}
+    layers = [(n.name, n.op_type, n.output[0], n.input[0]) for n in model.graph.node]
+    tensors = [output for name, _, output, _ in layers if name in wanted]
+    before, after = (_run_all(data, tensors, pictures) for data in (form, quantised))
+    cosine = {t: _cosine(before[t], after[t]) for t in tensors if t in after}
+    reached: dict[str, float] = {}
+    errors = []
+    for name, kind, output, source in layers:
+        fed = reached.get(source, 1.0)
+        here = cosine.get(output, fed)
+        reached[output] = here
+        if name in wanted and output in cosine:
+            errors.append(LayerError(name, kind, here, min(1.0, 1.0 - (fed - here))))
+    return errors
+
+
+def _run_all(data: bytes, tensors: Sequence[str], pictures: Sequence[U8]) -> dict[str, np.ndarray]:
+    import onnx
+    import onnxruntime as ort
+
+    model = onnx.load_model_from_string(data)
+    made = {name for node in model.graph.node for name in node.output}
+    own = {value.name for value in model.graph.output}
+    asked = [name for name in tensors if name in made]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in asked if name not in own)
+    session = ort.InferenceSession(
+        model.SerializeToString(), session_options(1, optimise=False), providers=[PROVIDER]
+    )
+    runs = [session.run(asked, {IMAGE: picture[np.newaxis]}) for picture in pictures]
+    return {
+        name: np.concatenate([run[at].ravel() for run in runs]) for at, name in enumerate(asked)
+    }
+
+
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / length if length else 1.0

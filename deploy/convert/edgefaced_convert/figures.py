@@ -1,0 +1,80 @@
+"""What a proof measures, and the bars that it has to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ACCEPTED_COSINE, REFUSED_COSINE = 0.99, 0.95
+"""Mean cosine of embeddings: below the first they are another network's, below the second no
+choice of layers is likely to help."""
+LARGEST_LFW_LOSS = 0.002
+LARGEST_LANDMARK_ERROR = 0.02
+"""Of the face's width, on average."""
+LARGEST_LOST_SHARE = 0.02
+"""Of the faces that float32 finds; one face is always allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderFigures:
+    """Embeddings of the same faces by the converted network and by float32."""
+
+    faces: int
+    mean_cosine: float
+    first_percentile: float
+    lowest: float
+
+    @property
+    def fault(self) -> str:
+        """What keeps the network from serving the same embedding id; "" where nothing does."""
+        if self.mean_cosine >= ACCEPTED_COSINE:
+            return ""
+        way = "quantise mixed" if self.mean_cosine >= REFUSED_COSINE else "mixed precision or QAT"
+        return (
+            f"mean cosine {self.mean_cosine:.4f} over {self.faces} faces, below "
+            f"{ACCEPTED_COSINE}: {way}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LfwFigures:
+    """LFW's protocol on the pairs of a list; TAR at a FAR of 1e-2 and 1e-3 where it has pairs."""
+
+    pairs: int
+    accuracy: float
+    accuracy_float: float
+    tar: float
+    tar_float: float
+
+    @property
+    def fault(self) -> str:
+        if self.accuracy_float - self.accuracy <= LARGEST_LFW_LOSS:
+            return ""
+        return (
+            f"LFW accuracy {self.accuracy:.4f}, float32 {self.accuracy_float:.4f} on {self.pairs} "
+            f"pairs: more than {LARGEST_LFW_LOSS} lost"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorFigures:
+    """Faces found in the same pictures; `recall` of known faces, None without a list of them."""
+
+    pictures: int
+    faces: int
+    faces_float: int
+    lost: int
+    box_overlap: float
+    """Mean IoU of the boxes that both found."""
+    landmark_error: float
+    """Mean distance of landmarks over the float32 face's width."""
+    known: int = 0
+    recall: float | None = None
+    recall_float: float | None = None
+
+    @property
+    def fault(self) -> str:
+        if self.lost > max(1, LARGEST_LOST_SHARE * self.faces_float):
+            return f"{self.lost} of {self.faces_float} faces lost in {self.pictures} pictures"
+        if not self.landmark_error < LARGEST_LANDMARK_ERROR:
+            return f"landmarks are off by {self.landmark_error:.1%} of the face's width"
+        return ""

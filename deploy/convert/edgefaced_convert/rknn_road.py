@@ -1,0 +1,111 @@
+"""The road to a Rockchip NPU, by the vendor's toolkit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from edgefaced.types import U8
+from edgefaced_convert.layer_errors import LayerError, parse_table
+from edgefaced_convert.packs import PackNetwork
+from edgefaced_convert.rknn_build import (
+    Algorithm,
+    Calibrated,
+    Compiled,
+    built,
+    built_fp16,
+    calibrate,
+)
+from edgefaced_convert.road import Built, Plan, score_heads
+from edgefaced_convert.simulator import SimulatedNetwork
+from edgefaced_convert.toolchain import Api, ConvertError, checked
+
+ALGORITHMS: dict[str, Algorithm] = {"min-max": "normal", "KL divergence": "kl_divergence"}
+SUFFIXES = ("", "_sw", "_int8")
+"""What the toolkit appends to the name of a tensor that it moved or converts."""
+
+
+@dataclass(slots=True, eq=False)
+class RknnRoad:
+    """For one network and target; `folder` is the working folder, which is also the current one."""
+
+    form: bytes
+    network: PackNetwork
+    target: str
+    pictures: Sequence[U8]
+    folder: Path
+    _calibrated: dict[str, Calibrated] = field(default_factory=dict)
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        return tuple(ALGORITHMS)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        known = {*self._ranges(self.algorithms[0]).tensors}
+        paths = score_heads(self.form, self.network)
+        return tuple(
+            name
+            for path in paths
+            for tensor in path
+            for name in (tensor + suffix for suffix in SUFFIXES)
+            if name in known
+        )
+
+    @contextmanager
+    def built(self, plan: Plan) -> Iterator[Built]:
+        calibrated = self._ranges(plan.algorithm)
+        with built(calibrated, self.network, plan.in_float) as (compiled, simulated):
+            yield self._as_built(compiled, simulated)
+
+    @contextmanager
+    def built_fp16(self) -> Iterator[Built]:
+        """Without any quantisation."""
+        with built_fp16(self.form, self.network, self.target, self.folder) as (compiled, simulated):
+            yield self._as_built(compiled, simulated)
+
+    def _ranges(self, algorithm: str) -> Calibrated:
+        """Calibrates anew for another algorithm: the working folder holds one calibration."""
+        if algorithm not in self._calibrated:
+            self._calibrated = {
+                algorithm: calibrate(
+                    self.form,
+                    self.network,
+                    self.target,
+                    self.pictures,
+                    self.folder,
+                    ALGORITHMS[algorithm],
+                )
+            }
+        return self._calibrated[algorithm]
+
+    def _as_built(self, compiled: Compiled, simulated: SimulatedNetwork) -> Built:
+        return Built(
+            data=compiled.data,
+            outputs=compiled.outputs,
+            backend=simulated,
+            layer_errors=lambda: _layer_errors(simulated.toolkit, self.pictures[0], self.folder),
+            layers=compiled.layers,
+            said=compiled.said,
+        )
+
+
+def _layer_errors(toolkit: Api, picture: U8, folder: Path) -> list[LayerError]:
+    """The toolkit's own analysis on one picture; it leaves hundreds of megabytes, gone at once."""
+    path, snapshots = folder / "analysed.npy", folder / "snapshots"
+    np.save(path, np.moveaxis(picture, 2, 0)[np.newaxis])
+    try:
+        checked(
+            "accuracy analysis",
+            lambda: toolkit.accuracy_analysis(inputs=[str(path)], output_dir=str(snapshots)),
+        )
+        return parse_table((snapshots / "error_analysis.txt").read_text(errors="replace"))
+    except OSError as error:
+        raise ConvertError(f"the toolkit's analysis left no table: {error}") from error
+    finally:
+        shutil.rmtree(snapshots, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""What both roads have in common: a plan is built, and what came of it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from edgefaced.models.compiled import TensorRecord
+from edgefaced.models.prepare.onnx_file import read_graph
+from edgefaced.protocols import InferenceBackend
+from edgefaced_convert.layer_errors import LayerError
+from edgefaced_convert.layer_table import Layer
+from edgefaced_convert.packs import PackNetwork
+
+Precision = Literal["int8", "fp16", "mixed"]
+FILTERS = frozenset({"Conv", "Gemm", "MatMul", "ConvTranspose"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to quantise: the calibration's way, and what stays in floating point ("" for none)."""
+
+    algorithm: str
+    in_float: tuple[str, ...] = ()
+    words: str = "all of it in int8"
+
+    @property
+    def precision(self) -> Precision:
+        return "mixed" if self.in_float else "int8"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """A converted network while it can be run; `layers` and `said` are a compiler's."""
+
+    data: bytes
+    outputs: tuple[TensorRecord, ...]
+    backend: InferenceBackend
+    layer_errors: Callable[[], list[LayerError]]
+    layers: tuple[Layer, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+class Road(Protocol):
+    """One way from a float network to a quantised one, calibrated once for each algorithm."""
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Ways to choose ranges, the usual one first."""
+        ...
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What makes a detector's scores, in the names a plan's `in_float` has; else nothing."""
+        ...
+
+    def built(self, plan: Plan) -> AbstractContextManager[Built]:
+        """Raises ConvertError where the toolchain fails."""
+        ...
+
+
+def score_heads(form: bytes, network: PackNetwork) -> list[list[str]]:
+    """For each score output the tensors back to its last filter's own output, that included."""
+    decoder = network.spec.decoder
+    if decoder is None:
+        return []
+    graph = read_graph(form)
+    makers = graph.producers()
+    found = []
+    for name in (*decoder.scores, *(decoder.objectness or ())):
+        path = [name]
+        while (maker := makers.get(path[-1])) is not None and maker.op not in FILTERS:
+            path.append(maker.inputs[0])
+        found.append(path)
+    return found

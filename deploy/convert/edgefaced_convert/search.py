@@ -1,0 +1,88 @@
+"""Looking for the cheapest quantisation that holds the bars: int8 first, then less of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from edgefaced_convert.layer_errors import LayerError, first_bad, worst_first
+from edgefaced_convert.road import Built, Plan, Precision, Road
+from edgefaced_convert.toolchain import ConvertError
+
+MORE_IN_FLOAT = (2, 4, 8, 16, 32)
+"""Sensitive layers kept in floating point, step by step."""
+
+Figures = TypeVar("Figures")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[Figures]):
+    """One plan, what was measured of it, why it was not enough, and the first bad layer."""
+
+    plan: Plan
+    figures: Figures
+    fault: str
+    bad: LayerError | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found(Generic[Figures]):
+    """The plan that holds, built, and the attempts up to it."""
+
+    built: Built
+    plan: Plan
+    figures: Figures
+    attempts: tuple[Attempt[Figures], ...]
+
+
+@contextmanager
+def search(
+    road: Road,
+    precision: Precision,
+    judge: Callable[[Built], tuple[Figures, str]],
+    say: Callable[[str], None],
+) -> Iterator[Found[Figures]]:
+    """Tries plans until `judge` finds no fault; the network can be run while the block runs.
+
+    Raises ConvertError, with the last fault, where no plan of this precision holds.
+    """
+    attempts: list[Attempt[Figures]] = []
+    errors: list[LayerError] = []  # of the first plan, filled before another one is asked for
+    for plan in _plans(road, precision, errors):
+        with road.built(plan) as built:
+            figures, fault = judge(built)
+            if not fault:
+                attempts.append(Attempt(plan, figures, "", None))
+                yield Found(built, plan, figures, tuple(attempts))
+                return
+            found = built.layer_errors()
+            if not errors:
+                errors += found
+            bad = first_bad(found)
+            attempts.append(Attempt(plan, figures, fault, bad))
+            where = f"; first bad layer {bad.kind} {bad.name} ({bad.cosine:.3f})" if bad else ""
+            say(f"{plan.words} ({plan.algorithm}): {fault}{where}")
+    last = attempts[-1]
+    bad = next((a.bad for a in attempts if a.bad), None)
+    where = f"the first bad layer is {bad.kind} {bad.name}; " if bad else ""
+    hint = "mixed precision (--precision mixed) or QAT" if precision == "int8" else "QAT, or fp16"
+    raise ConvertError(f"refused after {len(attempts)} attempts: {last.fault}", where + hint)
+
+
+def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterator[Plan]:
+    for algorithm in road.algorithms:
+        yield Plan(algorithm)
+    if precision == "int8":
+        return
+    usual, heads = road.algorithms[0], road.heads
+    if heads:
+        yield Plan(usual, heads, "score heads in floating point")
+    names = [error.name for error in worst_first(errors)]
+    for count in MORE_IN_FLOAT:
+        if count > len(names):
+            return
+        kept = tuple(dict.fromkeys((*heads, *names[:count])))
+        also = "score heads and " if heads else ""
+        yield Plan(usual, kept, f"{also}the {count} worst layers in floating point")
