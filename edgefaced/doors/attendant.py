@@ -148,7 +148,7 @@ class Attendant:
             case Locked(door):
                 house.guard_says(door, unlocked=False)
             case Late(door):
-                house.guard_says(door, unlocked=False)
+                house.guard_says(door, unlocked=None)
                 house.say(f"{door}: an order to unlock came too late and was not obeyed")
             case Sent():
                 pass

@@ -95,9 +95,11 @@ class Door:
             return None  # the next round finds another guard
         return None
 
-    def guard_says(self, *, unlocked: bool) -> None:
-        """The relay is active, or inactive, or an order came too late."""
-        self._unlocked, self._asked_at = unlocked, None
+    def guard_says(self, *, unlocked: bool | None) -> None:
+        """The relay is active, or inactive; None: an order came too late, and it is as before."""
+        self._asked_at = None
+        if unlocked is not None:
+            self._unlocked = unlocked
 
     def lost_guard(self) -> None:
         """Nobody holds the line; the next guard finds it inactive or makes it so."""

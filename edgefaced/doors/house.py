@@ -11,15 +11,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from queue import SimpleQueue
 
-from edgefaced.core.access import (
-    Circumstances,
-    Moment,
-    Reason,
-    Rights,
-    Verdict,
-    judge,
-)
+from edgefaced.core.access import Circumstances, Moment, Reason, Rights, Verdict, judge
 from edgefaced.core.passback import Passback, StrangerWatch
 from edgefaced.doors.book import Book, Page, unkept
 from edgefaced.doors.door import Door, DoorStatus, Tell
@@ -38,6 +32,9 @@ from edgefaced.events import (
     Trouble,
 )
 from edgefaced.types import Outcome
+
+PASSING = (Reason.TOO_LATE, Reason.NOT_RECORDED, Reason.UNKNOWN_RIGHTS, Reason.LOCK)
+"""Reasons that may be over in a moment: whoever still stands there need not go and come back."""
 
 LONGEST_HOLD_SECONDS = 12 * 3600.0
 KEPT_EVENTS = 4096
@@ -59,6 +56,8 @@ class House:
         self._seen: deque[str] = deque(maxlen=KEPT_EVENTS)
         self._announce: Callable[[Happening], None] = _nobody_hears
         self._camera: Callable[[], str | None] = _no_camera
+        self.again: SimpleQueue[str] = SimpleQueue()
+        """Persons who are to be decided once more when they are seen next."""
         self._tell: Tell | None = None
         self._fault = "not started yet"
         self._wrong_camera = ""
@@ -77,11 +76,6 @@ class House:
                 locked = self._book.page.locks_down(name)
                 state = DoorState.LOCKDOWN if locked else DoorState.NORMAL
                 self._announce(DoorChanged(name, state, "the daemon has started"))
-
-    def _read_book(self) -> None:
-        fault = self._book.open()
-        if fault is not None:
-            self._announce(Trouble("doors", fault))
 
     # Deciding
 
@@ -145,6 +139,9 @@ class House:
         if verdict.granted and passback is not None:
             passback.passed(plan.area or "", plan.direction, person, now)
         self._tell_verdict(plan.name, verdict, happening)
+        if verdict.reason in PASSING and person:
+            # Nothing is kept for later: fresh frames may bring a fresh decision.
+            self.again.put(person)
         if verdict.granted and plan.wires.relay is not None:
             self._announce(RelayPulsed(plan.name, plan.pulse_ms))
 
@@ -277,7 +274,8 @@ class House:
             door.unlock(self._send, door.plan.pulse_ms, None)
         except GuardGone as error:
             raise Refused(f"the lock of {door.plan.name} does not answer: {error}") from error
-        self._announce(RelayPulsed(door.plan.name, door.plan.pulse_ms))
+        if door.plan.wires.relay is not None:
+            self._announce(RelayPulsed(door.plan.name, door.plan.pulse_ms))
 
     def _refuse_unusable(self, door: Door) -> None:
         name = door.plan.name
@@ -295,6 +293,11 @@ class House:
                 known = ", ".join(self._doors) or "none is configured"
                 raise Refused(f"no door {name!r}", f"there are: {known}")
         return [self._doors[name] for name in wanted]
+
+    def _read_book(self) -> None:
+        fault = self._book.open()
+        if fault is not None:
+            self.say(fault)
 
     def _keep_or_say(self, page: Page) -> None:
         try:
@@ -322,8 +325,8 @@ class House:
             for door in self._doors.values():
                 door.lost_guard()
 
-    def guard_says(self, name: str, *, unlocked: bool) -> None:
-        """What a door's relay is now."""
+    def guard_says(self, name: str, *, unlocked: bool | None) -> None:
+        """What a door's relay is now; None where an order came too late to change anything."""
         with self._guarded:
             self._doors[name].guard_says(unlocked=unlocked)
 

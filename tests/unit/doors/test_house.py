@@ -233,6 +233,25 @@ def test_strangers_are_told_and_open_nothing(make: Make) -> None:
     assert rig.orders == []
 
 
+def test_whoever_is_refused_for_what_passes_is_decided_once_more_and_nobody_else(
+    make: Make,
+) -> None:
+    rig = make()
+    rig.house.guard_down("for a moment")
+    rig.ask()
+    rig.house.guard_up(rig.orders.append)
+    rig.ask(seen(recorded=False))
+    rig.ask(seen(monotonic_ns=0))
+    assert rig.again() == ["ann"] * 3
+    rig.ask()
+    rig.rights = Rights()
+    rig.ask()
+    rig.decide(unknown(2))
+    rig.house.lockdown([], "by me")
+    rig.ask()
+    assert rig.again() == []
+
+
 def test_what_is_no_decision_is_no_question(rig: Rig) -> None:
     assert rig.decide(Event(FaceLeft(1, ANN, 2.0), "v4l2", boot_id=BOOT)) == []
     poor = Decision(Outcome.TOO_POOR, None, None, 0.4, Liveness.NOT_CHECKED, "dark")
@@ -409,6 +428,25 @@ def test_the_exit_button_opens_in_a_lockdown_as_well(rig: Rig) -> None:
     rig.house.guard_down("away")
     rig.house.button("front")
     assert "does not answer: away" in str(rig.said(Trouble))
+
+
+def test_a_button_at_a_door_without_a_relay_says_of_none_that_it_was_active(make: Make) -> None:
+    rig = make(doors={"front": {"chip": "pins", "chip_kind": "file", "button_line": "exit"}})
+    rig.house.contact_found("front", is_open=False)
+    rig.house.button("front")
+    rig.house.contact("front", is_open=True)
+    assert rig.said(RelayPulsed) == []
+    assert states(rig) == [DoorState.BUTTON, DoorState.OPENED], "and it was not forced"
+
+
+def test_a_late_order_says_nothing_of_a_relay_that_is_active(make: Make) -> None:
+    rig = make(doors={"front": {**UNCHECKED, "pulse_ms": 50}})
+    rig.house.open(["front"], "by me")
+    rig.house.guard_says("front", unlocked=True)
+    rig.house.guard_says("front", unlocked=None)
+    assert rig.house.statuses()[0].unlocked
+    while rig.house.overdue(0.0) is None:
+        pass  # active for longer than 50 ms, and nobody has said that it is not
 
 
 def test_a_contact_tells_who_was_let_in_from_who_was_not(rig: Rig) -> None:
