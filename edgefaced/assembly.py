@@ -15,7 +15,6 @@ from edgefaced.gallery.lock import start as start_gallery
 from edgefaced.gallery.store import Gallery
 from edgefaced.gpio.choose import open_input
 from edgefaced.gpio.lines import InputLine
-from edgefaced.inference.choose import Means, check_network, has_network
 from edgefaced.inference.feeds import FREE
 from edgefaced.inference.rockchip import Npu, find_npu
 from edgefaced.inference.serving import Register
@@ -28,6 +27,7 @@ from edgefaced.pipeline.line import Parts
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import InferenceBackend, SinkPlans
+from edgefaced.recognition.choose import Means, check_network, has_network
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.network import opened_network

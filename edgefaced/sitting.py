@@ -22,13 +22,13 @@ from edgefaced.enrolment.examine import Sample
 from edgefaced.enrolment.report import EnrolmentReport
 from edgefaced.errors import Refused
 from edgefaced.gallery.store import Gallery
-from edgefaced.inference.choose import means_of
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.faces import FaceBatch, SeenFace
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.protocols import Embedder
+from edgefaced.recognition.choose import means_of
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.network import opened_network
 from edgefaced.recognition.recogniser import FaceObservation

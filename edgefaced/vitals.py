@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import Pace
-from edgefaced.inference.serving import Serving
+from edgefaced.inference.serving import Register, Serving
 from edgefaced.pipeline.figures import Timing
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.meter import Meter, Rates
@@ -149,7 +149,7 @@ def vitals_of(
         temperature_fault=thermostat.fault,
         motion=None if line.motion is None else MotionVitals(line.motion.up, line.motion.motions),
         npu=npu,
-        networks=line.networks.snapshot(),
+        networks=line.networks.snapshot() if isinstance(line.networks, Register) else (),
         oldest_beat_seconds=max(
             ((now_ns - heart.last_ns) / 1e9 for heart in beats.values()), default=0.0
         ),

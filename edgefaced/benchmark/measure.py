@@ -23,11 +23,11 @@ from edgefaced.errors import UsageError
 from edgefaced.gallery.index import LiveIndex, open_index
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
-from edgefaced.inference.choose import means_of
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.pictures.decode import frame_of, read_picture
+from edgefaced.recognition.choose import means_of
 from edgefaced.types import Frame, Role
 
 Beside = Literal["insightface", "opencv"]

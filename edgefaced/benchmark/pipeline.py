@@ -13,10 +13,10 @@ from edgefaced.config.sections import InferenceSection
 from edgefaced.core.decision import decide
 from edgefaced.core.quality import QualityLimits, quality_faults
 from edgefaced.errors import UsageError
-from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.protocols import GalleryIndex
+from edgefaced.recognition.choose import Means, means_of, open_network
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.recogniser import Recogniser

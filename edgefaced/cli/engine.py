@@ -16,9 +16,9 @@ from edgefaced.config.settings import Settings
 if TYPE_CHECKING:
     from edgefaced.core.calibration import ThresholdChoice
     from edgefaced.enrolment.finder import FaceFinder
-    from edgefaced.inference.choose import Means
     from edgefaced.inference.serving import Serving
     from edgefaced.models.manifest import ModelSpec
+    from edgefaced.recognition.choose import Means
     from edgefaced.recognition.recogniser import Recogniser
 
 THOROUGH_SIZE_PX = 640
@@ -56,8 +56,10 @@ def engine_options(command: Command) -> Command:
 
 def say_fallback(serving: Serving) -> None:
     """On stderr, where a network does not run on what it should."""
+    from edgefaced.inference.serving import fallen
+
     if serving.fallback:
-        note(f"{serving.network} runs on the CPU: {serving.fallback}")
+        note(fallen(serving))
 
 
 @contextmanager
@@ -66,11 +68,11 @@ def open_engine(
 ) -> Iterator[Engine]:
     """Raises ModelMissing for a pack that is not here, and what opening a model raises."""
     from edgefaced.enrolment.finder import FaceFinder
-    from edgefaced.inference.choose import means_of, on_cpu
     from edgefaced.inference.threads import default_threads
     from edgefaced.models.catalogue import find_pack
     from edgefaced.models.state import outdated
     from edgefaced.models.store import ModelStore
+    from edgefaced.recognition.choose import means_of, on_cpu
     from edgefaced.recognition.recogniser import open_recogniser
     from edgefaced.types import Role
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "doors": "edgefaced.cli.doors:doors",
     "events": "edgefaced.cli.events:events",
     "attendance": "edgefaced.cli.attendance:attendance",
+    "doctor": "edgefaced.cli.doctor:doctor",
     "bench": "edgefaced.cli.bench:bench",
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",

@@ -19,11 +19,11 @@ from edgefaced.errors import Refused, StorageError
 from edgefaced.evaluation.all_pairs import SuspectPictures
 from edgefaced.evaluation.embedding import EmbeddedPictures, embed_pictures
 from edgefaced.evaluation.people import Pictures
-from edgefaced.inference.choose import Means, means_of
 from edgefaced.inference.threads import default_threads
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
+from edgefaced.recognition.choose import Means, means_of
 from edgefaced.recognition.recogniser import open_recogniser
 
 Command = TypeVar("Command", bound=Callable[..., Any])

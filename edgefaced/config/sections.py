@@ -47,6 +47,9 @@ class ModelsSection(Section):
     pack: str = "reference"
 
 
+Provider = Literal["openvino", "openvino-gpu", "qnn", "tensorrt", "cuda", "coreml", "vsinpu"]
+
+
 class InferenceSection(Section):
     """What networks are run on."""
 
@@ -58,7 +61,7 @@ class InferenceSection(Section):
     """Threads per network on a CPU; absent: the cores this process may use, four at most."""
     precision: Literal["auto", "float"] = "auto"
     """"auto" runs quantised networks on the CPU where they were imported; "float" never does."""
-    providers: tuple[Literal["openvino", "qnn", "tensorrt", "cuda", "coreml", "vsinpu"], ...] = ()
+    providers: tuple[Provider, ...] = ()
     """Execution providers of onnxruntime, best first, instead of its CPU one alone."""
     detector_cores: tuple[Annotated[int, Field(ge=0, le=2)], ...] | None = None
     """Cores of the NPU by number; absent: core 0, and 1 for the embedder where there is one."""

@@ -56,7 +56,7 @@ class OnnxBackend:
         chosen: list[str | tuple[str, dict[str, str]]] = [PROVIDER]
         if providers:
             options.add_session_config_entry(NO_CPU, "1")
-            chosen = [*entries(providers)]
+            chosen = [*entries(providers, threads)]
         try:
             session = ort.InferenceSession(model, options, providers=chosen, enable_fallback=0)
         except ONNXRUNTIME_ERRORS as error:

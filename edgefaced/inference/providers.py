@@ -22,16 +22,26 @@ LOWEST_COSINE = 0.98
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """`package` brings it in the place of the package onnxruntime."""
+    """`package` brings it in the place of the package onnxruntime.
+
+    `threads` is the option that says how many it may have, "" where it needs none of ours.
+    """
 
     name: str
     package: str
     options: Mapping[str, str]
+    threads: str = ""
 
 
 PROVIDERS = {
     "openvino": Provider(
-        "OpenVINOExecutionProvider", "onnxruntime-openvino", {"device_type": "AUTO:GPU,CPU"}
+        "OpenVINOExecutionProvider",
+        "onnxruntime-openvino",
+        {"device_type": "CPU"},
+        threads="num_of_threads",
+    ),
+    "openvino-gpu": Provider(
+        "OpenVINOExecutionProvider", "onnxruntime-openvino", {"device_type": "GPU"}
     ),
     "qnn": Provider("QNNExecutionProvider", "onnxruntime-qnn", {"backend_path": "libQnnHtp.so"}),
     "tensorrt": Provider("TensorrtExecutionProvider", "onnxruntime-gpu", {}),
@@ -41,7 +51,7 @@ PROVIDERS = {
 }
 
 
-def entries(names: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+def entries(names: Sequence[str], threads: int) -> list[tuple[str, dict[str, str]]]:
     """What onnxruntime is to be given for these. Raises DependencyMissing for one it lacks."""
     available = ort.get_available_providers()
     found: list[tuple[str, dict[str, str]]] = []
@@ -53,5 +63,6 @@ def entries(names: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
                 f"inference.providers = [{name!r}] needs the package {provider.package} in the "
                 "place of onnxruntime",
             )
-        found.append((provider.name, dict(provider.options)))
+        count = {provider.threads: str(threads)} if provider.threads else {}
+        found.append((provider.name, {**provider.options, **count}))
     return found

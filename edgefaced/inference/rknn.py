@@ -20,9 +20,7 @@ from edgefaced.errors import DependencyMissing, ModelError, extra
 from edgefaced.inference.feeds import check_feeds
 from edgefaced.inference.rknn_faults import check_chip, check_versions
 from edgefaced.inference.rockchip import Npu
-from edgefaced.models.compiled import CompiledModel
-from edgefaced.models.compiled_files import CompiledNetwork
-from edgefaced.models.golden import IMAGE
+from edgefaced.inference.source import CompiledSource
 from edgefaced.protocols import Tensor, TensorSpec
 
 RUNS_PER_SWEEP = 64
@@ -56,17 +54,16 @@ class RknnBackend:
 
     memory = "copied"
 
-    def __init__(self, network: CompiledNetwork, npu: Npu, *, core_mask: int) -> None:
-        model = network.model
-        check_chip(model, npu)
-        check_versions(model, npu.runtime, npu.driver)
-        self._inputs, self._outputs = specs_of(model)
-        self._id = model.id
+    def __init__(self, source: CompiledSource, npu: Npu, *, core_mask: int) -> None:
+        check_chip(source, npu)
+        check_versions(source.needs, npu.runtime, npu.driver)
+        self._inputs, self._outputs = source.inputs, source.outputs
+        self._id = source.id
         self._thread = threading.get_ident()
         self._runs = 0
         lite = _new_lite()
         try:
-            _load(lite, network, npu, core_mask)
+            _load(lite, source, npu, core_mask)
         except BaseException:
             lite.release()
             raise
@@ -90,7 +87,9 @@ class RknnBackend:
             raise ModelError("the network is closed", "open it again")
         check_thread(self._thread, self._id)
         check_feeds(self._inputs, feeds)
-        given = self._lite.inference([np.ascontiguousarray(feeds[IMAGE])], **self._options)
+        given = self._lite.inference(
+            [np.ascontiguousarray(feeds[self._inputs[0].name])], **self._options
+        )
         if given is None:
             raise ModelError(f"{self._id}: the NPU gave no answer", LOG_ABOVE)
         answer = copied(given, self._outputs, self._id)
@@ -111,13 +110,6 @@ class RknnBackend:
             gc.collect()
         elif self._runs % RUNS_PER_SWEEP == 0:
             gc.collect(1)
-
-
-def specs_of(model: CompiledModel) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """What a compiled network takes and gives, by its record."""
-    image = TensorSpec(IMAGE, (1, model.height, model.width, 3), np.dtype(np.uint8))
-    kind = np.dtype(np.float32)
-    return (image,), tuple(TensorSpec(o.name, o.shape, kind) for o in model.outputs)
 
 
 def check_thread(opener: int, model_id: str) -> None:
@@ -156,19 +148,18 @@ def _new_lite() -> Lite:
     return lite
 
 
-def _load(lite: Lite, network: CompiledNetwork, npu: Npu, core_mask: int) -> None:
-    model = network.model
-    if lite.load_rknn(str(network.path)) != 0:
-        raise ModelError(f"{network.path}: rknn-toolkit-lite2 cannot read it", LOG_ABOVE)
+def _load(lite: Lite, source: CompiledSource, npu: Npu, core_mask: int) -> None:
+    if lite.load_rknn(str(source.path)) != 0:
+        raise ModelError(f"{source.path}: rknn-toolkit-lite2 cannot read it", LOG_ABOVE)
     if npu.library is None:
         raise ModelError(
             "there is no librknnrt.so", "install Rockchip's runtime library in /usr/lib"
         )
     if lite.init_runtime(core_mask=core_mask) != 0:
         versions = f"librknnrt {npu.runtime or '?'}, driver {npu.driver or '?'}"
-        raise ModelError(f"{model.id}: the NPU does not take it ({versions})", LOG_ABOVE)
+        raise ModelError(f"{source.id}: the NPU does not take it ({versions})", LOG_ABOVE)
     said = lite.get_sdk_version() or ""
-    check_versions(model, _after("API", said), _after("DRV", said))
+    check_versions(source.needs, _after("API", said), _after("DRV", said))
 
 
 def _after(word: str, said: str) -> str | None:

@@ -27,7 +27,7 @@ from edgefaced.inference.librknnrt import (
     TensorAttributes,
     Versions,
 )
-from edgefaced.inference.rknn import check_thread, specs_of
+from edgefaced.inference.rknn import check_thread
 from edgefaced.inference.rknn_faults import CONVERT, check_chip, check_versions
 from edgefaced.inference.rknn_memory import (
     CHANNELS,
@@ -37,9 +37,7 @@ from edgefaced.inference.rknn_memory import (
     row_bytes,
 )
 from edgefaced.inference.rockchip import Npu
-from edgefaced.models.compiled import CompiledModel
-from edgefaced.models.compiled_files import CompiledNetwork
-from edgefaced.models.golden import IMAGE
+from edgefaced.inference.source import CompiledSource
 from edgefaced.protocols import Tensor, TensorSpec
 from edgefaced.types import U8
 
@@ -52,35 +50,32 @@ class DirectRknnBackend:
 
     memory = "direct"
 
-    def __init__(
-        self, network: CompiledNetwork, npu: Npu, *, core_mask: int, priority: int
-    ) -> None:
-        model = network.model
-        check_chip(model, npu)
-        check_versions(model, npu.runtime, npu.driver)
+    def __init__(self, source: CompiledSource, npu: Npu, *, core_mask: int, priority: int) -> None:
+        check_chip(source, npu)
+        check_versions(source.needs, npu.runtime, npu.driver)
         if npu.library is None:
             raise ModelError(
                 "there is no librknnrt.so", "install Rockchip's runtime library in /usr/lib"
             )
-        self._inputs, self._outputs = specs_of(model)
-        self._id = model.id
+        self._inputs, self._outputs = source.inputs, source.outputs
+        self._id = source.id
         self._thread = threading.get_ident()
         self._adopted: TensorMemory | None = None
         with ExitStack() as opened:
             library = RuntimeLibrary(npu.library)
-            context = library.begin(network.data, priority)
+            context = library.begin(source.data, priority)
             opened.callback(library.end, context)
-            _check_loaded(library, context, model)
+            _check_loaded(library, context, source)
             if npu.cores > 1:
                 library.choose_cores(context, core_mask)
-            self._tensor = _input_of(library, context, model)
+            self._tensor = _input_of(library, context, source)
             self._memory = TensorMemory.allocated(library, context, picture_bytes(self._tensor))
             opened.callback(self._memory.release)
             self._memory.bind(self._tensor)
             self._pixels = _rows(self._memory, self._tensor)
             self._results: list[TensorMemory] = []
             for index, spec in enumerate(self._outputs):
-                tensor = _output_of(library, context, index, spec, model)
+                tensor = _output_of(library, context, index, spec, source)
                 result = TensorMemory.allocated(library, context, tensor.size)
                 opened.callback(result.release)
                 result.bind(tensor)
@@ -113,7 +108,7 @@ class DirectRknnBackend:
         self._check_open()
         check_feeds(self._inputs, feeds)
         self._let_go()
-        image = feeds[IMAGE][0]
+        image = feeds[self._inputs[0].name][0]
         if image.ctypes.data != self._pixels.ctypes.data:
             self._pixels[...] = image
         self._memory.written()
@@ -170,27 +165,27 @@ class DirectRknnBackend:
         check_thread(self._thread, self._id)
 
 
-def _check_loaded(library: RuntimeLibrary, context: int, model: CompiledModel) -> None:
+def _check_loaded(library: RuntimeLibrary, context: int, source: CompiledSource) -> None:
     versions = library.ask(context, QUERY_VERSIONS, Versions())
-    check_versions(model, _text(versions.api), _text(versions.driver))
+    check_versions(source.needs, _text(versions.api), _text(versions.driver))
     counts = library.ask(context, QUERY_COUNTS, Counts())
-    wanted = (1, len(model.outputs))
+    wanted = (1, len(source.outputs))
     if (counts.inputs, counts.outputs) != wanted:
         raise ModelError(
-            f"{model.id} has {counts.inputs} inputs and {counts.outputs} outputs, its record says "
+            f"{source.id} has {counts.inputs} inputs and {counts.outputs} outputs, its record says "
             f"{wanted[0]} and {wanted[1]}",
             CONVERT,
         )
 
 
-def _input_of(library: RuntimeLibrary, context: int, model: CompiledModel) -> TensorAttributes:
+def _input_of(library: RuntimeLibrary, context: int, source: CompiledSource) -> TensorAttributes:
     """The picture: bytes, channels last, whatever the network has inside."""
     tensor = library.ask(context, QUERY_INPUT, TensorAttributes(index=0))
     dims = list(tensor.dims[: tensor.n_dims])
-    if tensor.fmt != NHWC or dims != [1, model.height, model.width, CHANNELS]:
+    if tensor.fmt != NHWC or dims != [1, source.height, source.width, CHANNELS]:
         raise ModelError(
-            f"{model.id} takes {dims} in layout {tensor.fmt}, its record says "
-            f"{[1, model.height, model.width, CHANNELS]} with channels last",
+            f"{source.id} takes {dims} in layout {tensor.fmt}, its record says "
+            f"{[1, source.height, source.width, CHANNELS]} with channels last",
             CONVERT,
         )
     tensor.type, tensor.pass_through = UINT8, 0
@@ -198,14 +193,14 @@ def _input_of(library: RuntimeLibrary, context: int, model: CompiledModel) -> Te
 
 
 def _output_of(
-    library: RuntimeLibrary, context: int, index: int, spec: TensorSpec, model: CompiledModel
+    library: RuntimeLibrary, context: int, index: int, spec: TensorSpec, source: CompiledSource
 ) -> TensorAttributes:
     """Float32, whatever the network has inside."""
     tensor = library.ask(context, QUERY_OUTPUT, TensorAttributes(index=index))
     values = int(np.prod(spec.shape))
     if tensor.n_elems != values:
         raise ModelError(
-            f"{model.id}: output {spec.name!r} has {tensor.n_elems} values, its record says "
+            f"{source.id}: output {spec.name!r} has {tensor.n_elems} values, its record says "
             f"{list(spec.shape)}",
             CONVERT,
         )

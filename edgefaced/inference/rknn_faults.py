@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from edgefaced.errors import ModelError
 from edgefaced.inference.rockchip import Npu, is_older
-from edgefaced.models.compiled import CompiledModel
+from edgefaced.inference.source import CompiledSource, Needs
 
 NEW_RUNTIME = "install a newer librknnrt.so in /usr/lib, as `edgefaced doctor` lists it"
 NEW_DRIVER = "update the board's kernel: the NPU driver is part of it"
@@ -34,23 +34,26 @@ def fault_of(code: int, what: str) -> ModelError:
     return ModelError(f"{what}: {said} (librknnrt answered {code})", hint)
 
 
-def check_versions(model: CompiledModel, runtime: str | None, driver: str | None) -> None:
+def check_versions(needs: Needs, runtime: str | None, driver: str | None) -> None:
     """Raises ModelError for a runtime or a driver older than the network needs.
 
     A version that nobody could read is not judged: the NPU's own answer will tell.
     """
-    needs = model.needs
     if runtime and needs.runtime and is_older(runtime, needs.runtime):
         raise ModelError(
-            f"librknnrt {runtime} is older than {model.id} needs: {needs.runtime}", NEW_RUNTIME
+            f"librknnrt {runtime} is older than {needs.model_id} needs: {needs.runtime}",
+            NEW_RUNTIME,
         )
     if driver and needs.driver and is_older(driver, needs.driver):
         raise ModelError(
-            f"the NPU driver {driver} is older than {model.id} needs: {needs.driver}", NEW_DRIVER
+            f"the NPU driver {driver} is older than {needs.model_id} needs: {needs.driver}",
+            NEW_DRIVER,
         )
 
 
-def check_chip(model: CompiledModel, npu: Npu) -> None:
+def check_chip(source: CompiledSource, npu: Npu) -> None:
     """Raises ModelError for a network of another chip: its file would not load, or worse, would."""
-    if model.target != npu.target:
-        raise ModelError(f"{model.id} is compiled for {model.target}, this is {npu.chip}", CONVERT)
+    if source.target != npu.target:
+        raise ModelError(
+            f"{source.id} is compiled for {source.target}, this is {npu.chip}", CONVERT
+        )

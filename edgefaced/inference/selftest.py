@@ -1,41 +1,40 @@
-"""The golden self-test: a compiled network gives what it gave when it was compiled, or does not
-serve.
-"""
+"""The self-test: a network gives what it gave when it was made, or it does not serve."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgefaced.errors import ModelError
-from edgefaced.models.compiled import CompiledModel
-from edgefaced.models.golden import IMAGE, Golden
 from edgefaced.protocols import InferenceBackend, Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The output that differed most, and its cosine to the golden one."""
+    """The output that differed most, and its cosine to the right one."""
 
     output: str
     cosine: float
 
 
-def prove(backend: InferenceBackend, model: CompiledModel, golden: Golden) -> Proved:
-    """Runs the golden input. Raises ModelError where an output's cosine is below the bar."""
-    answers = backend.run({IMAGE: golden.image})
+def prove(
+    backend: InferenceBackend,
+    model_id: str,
+    image: Tensor,
+    right: Mapping[str, Tensor],
+    lowest: float,
+) -> Proved:
+    """Runs a picture whose outputs are known. Raises ModelError for a cosine below `lowest`."""
+    answers = backend.run({backend.inputs[0].name: image})
     names = [spec.name for spec in backend.outputs]
-    cosines = {
-        name: cosine(answer, golden.outputs[name])
-        for name, answer in zip(names, answers, strict=True)
-    }
+    cosines = {n: cosine(answer, right[n]) for n, answer in zip(names, answers, strict=True)}
     worst = min(cosines, key=cosines.__getitem__)
-    bar = model.golden.lowest_cosine
-    if cosines[worst] < bar:
+    if cosines[worst] < lowest:
         raise ModelError(
-            f"{model.id} fails its self-test: {worst} has a cosine of {cosines[worst]:.4f} to the "
-            f"golden output, {bar:g} is the least",
+            f"{model_id} fails its self-test: {worst} has a cosine of {cosines[worst]:.4f} to the "
+            f"right output, {lowest:g} is the least",
             "it does not serve; `edgefaced doctor` compares the versions, converting it again may "
             "mend it",
         )

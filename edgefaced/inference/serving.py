@@ -33,7 +33,7 @@ class Register:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[tuple[str, int], Serving] = {}
-        self._announce: Callable[[Serving], None] | None = None
+        self._announce: Callable[[str], None] | None = None
 
     def report(self, serving: Serving) -> None:
         """Takes the place of what served this network before; a fallback is announced."""
@@ -41,16 +41,21 @@ class Register:
             self._open[serving.network, serving.size] = serving
             announce = self._announce
         if serving.fallback and announce is not None:
-            announce(serving)
+            announce(fallen(serving))
 
-    def connect(self, announce: Callable[[Serving], None]) -> None:
+    def connect(self, announce: Callable[[str], None]) -> None:
         """Where fallbacks are announced, those that were before included."""
         with self._lock:
             self._announce = announce
             before = [serving for serving in self._open.values() if serving.fallback]
         for serving in before:
-            announce(serving)
+            announce(fallen(serving))
 
     def snapshot(self) -> tuple[Serving, ...]:
         with self._lock:
             return tuple(self._open.values())
+
+
+def fallen(serving: Serving) -> str:
+    """That a network does not run on what it should, and why."""
+    return f"{serving.network} runs on the CPU: {serving.fallback}"

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Protocol
 
 from edgefaced.core.policy import DecisionPolicy
@@ -19,7 +20,6 @@ from edgefaced.core.presence import PresenceGate
 from edgefaced.core.quality import QualityLimits
 from edgefaced.events import Happening, Trouble
 from edgefaced.gpio.lines import InputLine
-from edgefaced.inference.serving import Register, Serving
 from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer
 from edgefaced.pipeline.crew import Crew, Failure, Heartbeat, Straggler
 from edgefaced.pipeline.deliveries import Deliveries
@@ -62,6 +62,14 @@ class Attending(Protocol):
         ...
 
 
+class Networks(Protocol):
+    """Knows what runs each network that was opened."""
+
+    def connect(self, announce: Callable[[str], None]) -> None:
+        """Where it is to be said, from any thread, that one does not run on what it should."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a line is made of. The functions open things in the thread that will use them."""
@@ -89,8 +97,10 @@ class Parts:
     """Locks, buttons and contacts; who decides about them is a sink."""
     buttons: Attending | None = None
     """Of attendance: for coming and for going."""
-    networks: Register = field(default_factory=Register)
+    networks: Networks | None = None
     """What runs the networks, once they are open."""
+    again: SimpleQueue[str] = field(default_factory=SimpleQueue)
+    """Brings persons who are to be announced once more when they are seen next."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -109,7 +119,8 @@ class Line:
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
         self.postbox = self.deliveries.postbox
         self.networks = parts.networks
-        self.networks.connect(self._announce_fallback)
+        if parts.networks is not None:
+            parts.networks.connect(lambda said: self.postbox.announce(Trouble("inference", said)))
         leases: LatestSlot[FrameLease] = LatestSlot(lossless=parts.lossless)
         batches: LatestSlot[FaceBatch] = LatestSlot(lossless=parts.lossless)
         interest, tap, stop = Interest(), self.tap, self.crew.stop
@@ -159,6 +170,7 @@ class Line:
             freshness=freshness,
             figures=self.figures,
             stop=stop,
+            again=parts.again,
         )
 
         def judge_ends() -> None:
@@ -186,10 +198,6 @@ class Line:
         """What the open camera calls itself."""
         description = self.capturer.description
         return None if description is None else description.name
-
-    def _announce_fallback(self, serving: Serving) -> None:
-        said = f"{serving.network} runs on the CPU: {serving.fallback}"
-        self.postbox.announce(Trouble("inference", said))
 
     def _announce_failure(self, failure: Failure) -> None:
         self.postbox.announce(Trouble(failure.stage, f"failed, and all ends: {failure.error}"))

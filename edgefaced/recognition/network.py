@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from edgefaced.config.sections import InferenceSection
-from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import ModelSpec
 from edgefaced.models.store import ModelStore
 from edgefaced.protocols import InferenceBackend
+from edgefaced.recognition.choose import Means, means_of, open_network
 
 
 @contextmanager

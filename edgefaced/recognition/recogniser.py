@@ -9,10 +9,10 @@ from typing import Self
 from edgefaced.config.sections import InferenceSection
 from edgefaced.core.quality import measure_quality
 from edgefaced.core.sampling import cut_face
-from edgefaced.inference.choose import Means, means_of, open_network
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
 from edgefaced.protocols import Detector, Embedder, InferenceBackend
+from edgefaced.recognition.choose import Means, means_of, open_network
 from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.types import (

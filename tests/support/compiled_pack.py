@@ -19,7 +19,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def golden_file(arrays: Arrays) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **dict(arrays))
+    named: dict[str, Any] = dict(arrays)
+    np.savez(file, **named)
     return file.getvalue()
 
 

@@ -75,7 +75,7 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
 
         def init_runtime(self, *, core_mask: int = 0) -> int:
             board.calls.append("init_runtime")
-            if board.refuses_contexts or self._file not in board.networks:
+            if board.refuses_contexts or self._file is None or self._file not in board.networks:
                 return -1
             self._network, self._mask = board.networks[self._file], core_mask
             board.open_masks.append(core_mask)

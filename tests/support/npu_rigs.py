@@ -13,9 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from edgefaced.inference.rockchip import Npu
-from edgefaced.models.compiled import CompiledModel, GoldenRecord, NeedsRecord, TensorRecord
-from edgefaced.models.compiled_files import CompiledNetwork
-from edgefaced.models.golden import Golden
+from edgefaced.inference.source import CompiledSource, Needs
+from edgefaced.protocols import TensorSpec
 
 SOURCE = Path(__file__).with_name("librknnrt_double.c")
 FILE = b"network: adds up and averages"
@@ -29,30 +28,30 @@ def add_up(image: NDArray[np.uint8]) -> list[NDArray[Any]]:
 
 
 def npu(library: Path | None, **more: Any) -> Npu:
-    given = {"chip": "rk3588", "target": "rk3588", "cores": 3, "runtime": None, "driver": None}
+    given: dict[str, Any] = {
+        "chip": "rk3588",
+        "target": "rk3588",
+        "cores": 3,
+        "runtime": None,
+        "driver": None,
+    }
     return Npu(library=library, **(given | more))
 
 
-def small_network(folder: Path, *, target: str = "rk3588", runtime: str = "") -> CompiledNetwork:
-    """Of 4x4 pixels, smaller than any that a record may name."""
+def small_network(folder: Path, *, target: str = "rk3588", runtime: str = "") -> CompiledSource:
+    """Of 4x4 pixels."""
     path = folder / "small.rknn"
     path.write_bytes(FILE)
-    total, mean = add_up(PICTURE)
-    model = CompiledModel.model_construct(
+    row = np.dtype(np.float32)
+    return CompiledSource(
         id="small",
         target=target,
-        kind="rknn",
-        precision="int8",
-        width=4,
-        height=4,
-        outputs=(
-            TensorRecord(name="sum", shape=(1, 3), dtype="float32"),
-            TensorRecord(name="mean", shape=(1, 3), dtype="float32"),
-        ),
-        needs=NeedsRecord(toolkit="2.3.2", runtime=runtime),
-        golden=GoldenRecord(file="g.npz", size_bytes=1, sha256="0" * 64, lowest_cosine=0.99),
+        needs=Needs("small", runtime, ""),
+        path=path,
+        data=FILE,
+        inputs=(TensorSpec("image", (1, 4, 4, 3), np.dtype(np.uint8)),),
+        outputs=(TensorSpec("sum", (1, 3), row), TensorSpec("mean", (1, 3), row)),
     )
-    return CompiledNetwork(model, path, FILE, Golden(PICTURE, {"sum": total, "mean": mean}))
 
 
 def build_double(folder: Path, **defines: str | int) -> Path:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from edgefaced.cli.status import rows
 from edgefaced.control.status import status
 from edgefaced.errors import SensorError
-from edgefaced.inference.serving import Serving
+from edgefaced.inference.serving import Register, Serving
 from edgefaced.protocols import CameraDescription, CameraWish
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.types import PixelFormat
@@ -174,7 +174,7 @@ def test_every_figure_is_said_in_words() -> None:
 
 def test_what_runs_the_networks_is_said() -> None:
     daemon = IdleDaemon()
-    register = daemon.line.networks
+    daemon.line.networks = register = Register()
     register.report(
         Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8", "direct", cosine=0.999987654)
     )

@@ -20,6 +20,8 @@ from edgefaced.inference.rknn import RUNS_PER_SWEEP, SWEEPS_PER_CLEANING, RknnBa
 from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.selftest import cosine, prove
 
+RIGHT = dict(zip(("sum", "mean"), add_up(PICTURE), strict=True))
+
 
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Board:
@@ -186,7 +188,7 @@ def test_twenty_thousand_calls_leave_no_more_behind_than_a_sweep(
 def test_the_golden_pair_proves_a_network(board: Board, tmp_path: Path, host: Npu) -> None:
     network = small_network(tmp_path)
     backend = RknnBackend(network, host, core_mask=0)
-    assert prove(backend, network.model, network.golden).cosine == pytest.approx(1)
+    assert prove(backend, "small", PICTURE, RIGHT, 0.99).cosine == pytest.approx(1)
     backend.close()
 
 
@@ -198,7 +200,7 @@ def test_a_network_that_gives_something_else_does_not_serve(
     network = small_network(tmp_path)
     backend = RknnBackend(network, host, core_mask=0)
     with pytest.raises(ModelError, match="fails its self-test: sum has a cosine of 0"):
-        prove(backend, network.model, network.golden)
+        prove(backend, "small", PICTURE, RIGHT, 0.99)
     backend.close()
 
 

@@ -16,6 +16,8 @@ from edgefaced.inference.rknn_direct import DirectRknnBackend
 from edgefaced.inference.rknn_memory import DmaBuffer
 from edgefaced.inference.selftest import prove
 
+RIGHT = dict(zip(("sum", "mean"), add_up(PICTURE), strict=True))
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -268,7 +270,7 @@ def test_the_golden_pair_proves_it(tmp_path: Path, library: Path) -> None:
     network = small_network(tmp_path)
     backend = opened(tmp_path, library)
     assert network.data == FILE
-    assert prove(backend, network.model, network.golden).cosine == pytest.approx(1)
+    assert prove(backend, "small", PICTURE, RIGHT, 0.99).cosine == pytest.approx(1)
     backend.close()
 
 

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from edgefaced.config.sections import MetricsSection
 from edgefaced.errors import ConfigError, DependencyMissing, SensorError
 from edgefaced.events import Trouble
-from edgefaced.inference.serving import Serving
+from edgefaced.inference.serving import Register, Serving
 from edgefaced.metrics.server import MetricsServer, registry_of
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.vitals import LedgerVitals
@@ -44,8 +44,9 @@ def value(of: Samples, name: str, **labels: str) -> float:
 
 def test_a_network_that_fell_back_to_the_cpu_is_on_the_page() -> None:
     daemon = IdleDaemon()
-    daemon.line.networks.report(Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8"))
-    daemon.line.networks.report(Serving("mbf", 112, "onnx", "cpu", "float32", fallback="old"))
+    daemon.line.networks = register = Register()
+    register.report(Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8"))
+    register.report(Serving("mbf", 112, "onnx", "cpu", "float32", fallback="old"))
     seen = samples(page(daemon))
     assert value(seen, "inference_fallback", network="scrfd-320") == 0
     assert value(seen, "inference_fallback", network="mbf-112") == 1

@@ -13,17 +13,17 @@ import numpy as np
 
 from edgefaced.config.sections import InferenceSection
 from edgefaced.errors import DependencyMissing, EdgefacedError, ModelError
-from edgefaced.inference.npu import open_on_npu
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.providers import LOWEST_COSINE
 from edgefaced.inference.rockchip import Npu, find_npu
-from edgefaced.inference.selftest import cosine, prove
+from edgefaced.inference.selftest import prove
 from edgefaced.inference.serving import Serving
 from edgefaced.models.compiled_files import CompiledNetwork, compiled_models
-from edgefaced.models.golden import IMAGE
 from edgefaced.models.manifest import ModelSpec
 from edgefaced.models.store import LoadableModel, ModelStore
 from edgefaced.protocols import InferenceBackend
+from edgefaced.recognition.contract import IMAGE
+from edgefaced.recognition.on_npu import open_on_npu, proved
 
 CPU_TARGET = "cpu"
 REASONS = (ModelError, DependencyMissing)
@@ -141,13 +141,9 @@ def _open_float(
 
 def _open_quantised(files: CompiledNetwork, spec: ModelSpec, threads: int) -> Opened:
     backend = OnnxBackend(files.data, threads=threads, optimise=True)
-    try:
-        proved = prove(backend, files.model, files.golden)
-    except BaseException:
-        backend.close()
-        raise
+    cosine = proved(backend, files)
     size, precision = files.model.size, files.model.precision
-    return backend, Serving(spec.id, size, "onnx", "cpu", precision, cosine=proved.cosine)
+    return backend, Serving(spec.id, size, "onnx", "cpu", precision, cosine=cosine)
 
 
 def _open_on_providers(
@@ -159,21 +155,14 @@ def _open_on_providers(
     try:
         image = np.random.default_rng(1).integers(0, 256, (1, size, size, 3), dtype=np.uint8)
         cpu = OnnxBackend(file.data, threads=threads, optimise=True)
-        wanted = cpu.run({IMAGE: image})
+        right = dict(zip([o.name for o in cpu.outputs], cpu.run({IMAGE: image}), strict=True))
         cpu.close()
-        pairs = zip(backend.run({IMAGE: image}), wanted, strict=True)
-        lowest = min(cosine(given, true) for given, true in pairs)
-        if lowest < LOWEST_COSINE:
-            raise ModelError(
-                f"{spec.id} fails its self-test on {', '.join(names)}: an output has a cosine of "
-                f"{lowest:.4f} to the CPU's, {LOWEST_COSINE:g} is the least",
-                "it does not serve",
-            )
+        test = prove(backend, f"{spec.id} on {', '.join(names)}", image, right, LOWEST_COSINE)
     except BaseException:
         backend.close()
         raise
     where = ", ".join(names)
-    return backend, Serving(spec.id, size, "onnx", where, "float32", cosine=lowest)
+    return backend, Serving(spec.id, size, "onnx", where, "float32", cosine=test.cosine)
 
 
 def _may_fall_back(means: Means, store: ModelStore, spec: ModelSpec) -> bool:

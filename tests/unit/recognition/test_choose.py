@@ -24,7 +24,6 @@ from edgefaced.config.sections import InferenceSection
 from edgefaced.config.settings import Settings
 from edgefaced.errors import ConfigError, DependencyMissing, ModelError, ModelMissing
 from edgefaced.events import Event, Trouble
-from edgefaced.inference.choose import Means, check_network, has_network, on_cpu, open_network
 from edgefaced.inference.cores import core_mask, cores_of
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.rockchip import Npu
@@ -34,6 +33,7 @@ from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.protocols import Delivery, SinkPlan
+from edgefaced.recognition.choose import Means, check_network, has_network, on_cpu, open_network
 from edgefaced.types import FACE_SIDE_PX, Role
 
 PLAIN = {"zero_copy": "off"}
@@ -330,12 +330,13 @@ def test_cores_that_there_are_not_are_refused(
 
 
 def test_a_register_tells_what_fell_back_before_and_after_it_is_listened_to() -> None:
-    register, heard = Register(), list[str]()
+    register = Register()
+    heard: list[str] = []
     register.report(Serving("a", 32, "onnx", "cpu", "float32", fallback="why"))
     register.report(Serving("b", 112, "rknn", "rk3588 core 1", "int8"))
-    register.connect(lambda serving: heard.append(serving.network))
+    register.connect(heard.append)
     register.report(Serving("c", 32, "onnx", "cpu", "float32", fallback="why"))
-    assert heard == ["a", "c"]
+    assert heard == ["a runs on the CPU: why", "c runs on the CPU: why"]
     assert [s.network for s in register.snapshot()] == ["a", "b", "c"]
 
 
@@ -371,6 +372,7 @@ def test_a_line_looks_with_the_npu_or_says_why_not(
     assert line.crew.wait(60)
     assert line.stop(60) == []
     assert line.crew.failures == []
+    assert isinstance(line.networks, Register)
     where = {serving.network: serving.where for serving in line.networks.snapshot()}
     cores = {"tiny-detector": "rk3588 core 0", "tiny-embedder": "rk3588 core 1"}
     assert where == (cores if works else dict.fromkeys(cores, "cpu"))
