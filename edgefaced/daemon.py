@@ -291,6 +291,8 @@ class Daemon:
         if doors is not None:
             sinks = {**sinks, "doors": doorkeeper_of(doors, self._places)}
         parts = self._parts(settings, self._places, sinks, self._tap)
+        if house is not None:
+            parts = replace(parts, again=house.again)
         recording = recording_of(settings, self._places, self._backlog)
         buttons = buttons_of(settings)
         line = Line(replace(parts, recording=recording, doors=doors, buttons=buttons, stop=stop))

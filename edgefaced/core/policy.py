@@ -68,6 +68,7 @@ class DecisionPolicy:
     limits: PolicyLimits = field(default_factory=PolicyLimits)
     _cases: dict[int, _Case] = field(default_factory=dict)
     _confirmed: dict[str, float] = field(default_factory=dict)
+    _again: set[str] = field(default_factory=set)
 
     def wants(self, track_id: int, now: float) -> bool:
         """Whether the track is worth an embedding now: undecided, or due to be looked at again."""
@@ -89,6 +90,12 @@ class DecisionPolicy:
         if decision is None:
             return None
         return self._announce(case, decision, now)
+
+    def announce_again(self, person_id: str) -> None:
+        """Whoever was told of this person could do nothing with it: fresh frames that agree are
+        announced once more, as if they were the first.
+        """
+        self._again.add(person_id)
 
     def leave(self, track_id: int) -> Decision | None:
         """Forgets a track that has left; its last decision, None where it never got one."""
@@ -149,6 +156,9 @@ class DecisionPolicy:
         last = None if person is None else self._confirmed.get(person)
         if person is not None:
             self._confirmed[person] = now
+            if person in self._again:
+                self._again.remove(person)
+                return decision
         if before is not None and (before.outcome, before.person_id) == (decision.outcome, person):
             return None
         if last is not None and now - last < self.limits.cool_down:

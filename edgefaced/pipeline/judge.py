@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 from edgefaced.core.policy import DecisionPolicy, Evidence
 from edgefaced.core.quality import QualityLimits, quality_faults
@@ -23,6 +24,9 @@ from edgefaced.protocols import Embedder, LiveGalleryIndex
 from edgefaced.types import Liveness, Match
 
 TAKE_SECONDS = 0.5
+
+QUIET_SECONDS = 10.0
+"""After so long without an odd embedding that trouble is over."""
 
 UNREADABLE, ODD = "gallery unreadable", "odd embedding"
 
@@ -53,7 +57,10 @@ class Judge:
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
+        again: SimpleQueue[str] | None = None,
     ) -> None:
+        """`again` brings persons who are to be announced once more when they are seen next."""
+        self._again: SimpleQueue[str] = again or SimpleQueue()
         self._batches = batches
         self._announce = announce
         self._open_knowledge = open_knowledge
@@ -66,6 +73,7 @@ class Judge:
         self._stop = stop
         self._troubles: dict[str, str] = {}
         self._unreadable = False
+        self._odd_at = 0.0
         self._turns: dict[int, int] = {}
         self._turn = 0
         self._sized: tuple[int, float] | None = None
@@ -82,6 +90,7 @@ class Judge:
                     return
                 self._catch_up(knowledge)
                 if batch is not None:
+                    self._hear_again()
                     self._tap.show(batch)
                     for happening in self._judge(knowledge, batch):
                         self._announce(happening)
@@ -89,6 +98,11 @@ class Judge:
     def finish(self) -> None:
         """Closes the input; batches hold nothing that must be released."""
         self._batches.close()
+
+    def _hear_again(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._policy.announce_again(self._again.get_nowait())
 
     def _catch_up(self, knowledge: Knowledge) -> None:
         """Takes over changes of the gallery. What cannot be read is said, and tried again."""
@@ -148,9 +162,11 @@ class Judge:
             match = self._match(knowledge, face)
         except EmbeddingError as error:
             # An odd embedding is doubt: it counts as a picture too poor to judge, and is seen.
+            self._odd_at = time.monotonic()
             self._complain("recognise", str(error))
             return Evidence(None, (ODD,), Liveness.NOT_CHECKED)
-        self._settle("recognise", "embeds again")
+        if time.monotonic() - self._odd_at > QUIET_SECONDS:
+            self._settle("recognise", "embeds again")
         return Evidence(match, (), Liveness.NOT_CHECKED)
 
     def _complain(self, where: str, detail: str) -> None:

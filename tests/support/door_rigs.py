@@ -70,6 +70,13 @@ class Rig:
         self.house.decide(event, lambda person: self.rights)
         return [h for h in self.told[before:] if isinstance(h, AccessDecided)]
 
+    def again(self) -> list[str]:
+        """Who is to be decided once more since the last call."""
+        waiting = []
+        while not self.house.again.empty():
+            waiting.append(self.house.again.get())
+        return waiting
+
     def ask(self, event: Event | None = None) -> tuple[bool, str]:
         """What the one door says."""
         (decided,) = self.decide(event or seen())

@@ -117,6 +117,21 @@ def test_a_recheck_confirms_silently_and_notices_somebody_else() -> None:
     assert changed.person_id == "bob"
 
 
+def test_somebody_who_could_not_be_served_is_announced_once_more_when_fresh_frames_agree() -> None:
+    policy = DecisionPolicy()
+    judge(policy, [saw()] * 3)
+    policy.announce_again("ann")
+    policy.announce_again("bob")
+    assert judge(policy, [saw()] * 3, start=1.0) == [None] * 3, "not before the track is due"
+    later = policy.limits.recheck_after + 1
+    again = judge(policy, [saw()] * 3, start=later)
+    assert [a is None for a in again] == [True, True, False]
+    assert judge(policy, [saw()] * 3, start=2 * later) == [None] * 3, "and only once"
+    policy.announce_again("ann")
+    lost_and_found = judge(policy, [saw()] * 3, track=2, start=2 * later + 1)
+    assert [a is None for a in lost_and_found] == [True, True, False], "in spite of the cool-down"
+
+
 def test_a_lost_track_does_not_announce_the_same_person_again_within_the_cool_down() -> None:
     policy = DecisionPolicy()
     judge(policy, [saw()] * 3)

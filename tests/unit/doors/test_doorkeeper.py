@@ -182,6 +182,8 @@ class Scene:
         )
         if not self.policy.wants(track, second):
             return
+        for waiting in self.rig.again():
+            self.policy.announce_again(waiting)
         decision = self.policy.observe(track, evidence, threshold=0.4, now=second)
         if decision is not None:
             self.rig.decide(seen(decision, track=track))
@@ -206,6 +208,15 @@ def test_a_person_who_stands_there_for_a_minute_opens_the_door_once(scene: Scene
 def test_a_person_whose_track_is_lost_again_and_again_opens_it_once(scene: Scene) -> None:
     for frame in range(60 * 15):
         scene.show(frame // 30, "ann", frame / 15)
+    assert scene.openings == 1
+
+
+def test_who_meets_a_lock_that_is_not_ready_need_not_go_and_come_back(scene: Scene) -> None:
+    scene.rig.house.guard_down("it has just been killed")
+    for frame in range(60 * 15):
+        if frame == 2 * 15:
+            scene.rig.house.guard_up(scene.rig.orders.append)
+        scene.show(1, "ann", frame / 15)
     assert scene.openings == 1
 
 
