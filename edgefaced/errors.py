@@ -241,6 +241,13 @@ class CameraEnded(CameraError):
     code = "camera-ended"
 
 
+class FrameDamaged(CameraError):
+    """A frame that was lent turns out to be none when it is decoded."""
+
+    code = "camera-frame-damaged"
+    retryable = True
+
+
 class LeaseError(CameraError):
     """A frame was released twice, read after its release, or never released."""
 

@@ -176,7 +176,11 @@ class FrameLease(Protocol):
 
     @property
     def frame(self) -> Frame:
-        """At full resolution, for cutting faces."""
+        """At full resolution, for cutting faces.
+
+        What comes compressed is decoded when it is first read, here or as `small`: a frame that
+        nobody looks at costs nothing. Raises FrameDamaged where that fails, each time.
+        """
         ...
 
     @property
@@ -191,7 +195,7 @@ class FrameLease(Protocol):
 
     @property
     def copied_bytes(self) -> int:
-        """Bytes the CPU wrote to make this frame: 0 where it is read in place."""
+        """Bytes the CPU wrote so far to make this frame: 0 where it is read in place."""
         ...
 
     def release(self) -> None: ...

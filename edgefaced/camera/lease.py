@@ -41,12 +41,30 @@ class LeaseBook:
 
         `give_back` runs under the book's lock, so that it never meets a closed device.
         """
-        loan = _Loan(self, frame, small or frame, dma_fd, copied_bytes, give_back)
-        with self._changed:
-            if self._closed:
-                raise LeaseError(f"{self._camera}: lends nothing once it is closed")
-            self._out.add(loan)
-        return loan
+        return self._note(
+            _Loan(self, frame.sequence, lambda: frame, small, dma_fd, copied_bytes, give_back)
+        )
+
+    def lend_compressed(
+        self,
+        sequence: int,
+        decode: Callable[[], Frame],
+        give_back: Callable[[], None],
+        *,
+        copied_bytes: int,
+    ) -> FrameLease:
+        """A lease of a frame that is decoded, and what it writes counted, when it is first read.
+
+        `decode` may raise FrameDamaged, and is then asked each time.
+        """
+
+        def counted() -> Frame:
+            frame = decode()
+            loan.copied_bytes += frame.pixels.nbytes
+            return frame
+
+        loan = _Loan(self, sequence, counted, None, None, copied_bytes, give_back)
+        return self._note(loan)
 
     def wait_below(self, limit: int, timeout: float) -> bool:
         """Whether fewer than `limit` leases are out, now or within `timeout` seconds."""
@@ -61,6 +79,13 @@ class LeaseBook:
             for loan in left:
                 loan.give_back()
             return len(left)
+
+    def _note(self, loan: _Loan) -> FrameLease:
+        with self._changed:
+            if self._closed:
+                raise LeaseError(f"{self._camera}: lends nothing once it is closed")
+            self._out.add(loan)
+        return loan
 
     def settle(self, loan: _Loan) -> None:
         """For the lease itself: notes its return. Raises LeaseError for a second one."""
@@ -88,19 +113,32 @@ def left_out(camera: str, leases: int) -> LeaseError:
 class _Loan:
     """One frame on loan."""
 
-    __slots__ = ("_book", "_frame", "_small", "copied_bytes", "dma_fd", "give_back", "returned")
+    __slots__ = (
+        "_book",
+        "_frame",
+        "_read",
+        "_small",
+        "copied_bytes",
+        "dma_fd",
+        "give_back",
+        "returned",
+        "sequence",
+    )
 
     def __init__(
         self,
         book: LeaseBook,
-        frame: Frame,
-        small: Frame,
+        sequence: int,
+        read: Callable[[], Frame],
+        small: Frame | None,
         dma_fd: int | None,
         copied_bytes: int,
         give_back: Callable[[], None],
     ) -> None:
         self._book = book
-        self._frame = frame
+        self.sequence = sequence
+        self._read = read
+        self._frame: Frame | None = None
         self._small = small
         self.dma_fd = dma_fd
         self.copied_bytes = copied_bytes
@@ -108,16 +146,16 @@ class _Loan:
         self.returned = False
 
     @property
-    def sequence(self) -> int:
-        return self._frame.sequence
-
-    @property
     def frame(self) -> Frame:
-        return self._readable(self._frame)
+        self._check()
+        if self._frame is None:
+            self._frame = self._read()
+        return self._frame
 
     @property
     def small(self) -> Frame:
-        return self._readable(self._small)
+        self._check()
+        return self._small or self.frame
 
     def release(self) -> None:
         self._book.settle(self)
@@ -133,10 +171,9 @@ class _Loan:
     ) -> None:
         self.release()
 
-    def _readable(self, frame: Frame) -> Frame:
+    def _check(self) -> None:
         if self.returned:
             raise LeaseError(
-                f"frame {frame.sequence} was released, its memory may hold another one by now",
+                f"frame {self.sequence} was released, its memory may hold another one by now",
                 "keep the lease for as long as the frame is read",
             )
-        return frame

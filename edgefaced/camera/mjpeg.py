@@ -1,4 +1,4 @@
-"""Frames of cameras that send JPEGs: whole ones are decoded, the others are known as damaged."""
+"""Frames of cameras that send JPEGs: damaged ones are known before anything is decoded."""
 
 from __future__ import annotations
 
@@ -19,14 +19,7 @@ _MARKER = re.compile(rb"\xff+([^\x00\xff])", re.DOTALL)
 
 
 def decode(data: bytes, width: int, height: int) -> U8 | None:
-    """BGR pixels (height, width, 3) of a frame, or None for a damaged one.
-
-    Decoders paint what is missing grey; a frame that lost a part on the wire is refused instead.
-    So is one that states another size, before a decoder finds memory for it.
-    """
-    begun = _scan(data)
-    if begun is None or begun[1] != (width, height) or not _is_whole(data, begun[0]):
-        return None
+    """BGR pixels (height, width, 3) of a frame that `is_whole`; None where it is none after all."""
     decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     if decoded is None or decoded.shape != (height, width, 3):
         return None
@@ -35,17 +28,17 @@ def decode(data: bytes, width: int, height: int) -> U8 | None:
     return pixels
 
 
-def is_whole(data: bytes) -> bool:
-    """Whether a baseline JPEG begins, ends, and has nothing of another frame in its scan.
+def is_whole(data: bytes, width: int, height: int) -> bool:
+    """Whether a JPEG of this size begins, ends, and has nothing of another frame in its scan.
 
-    Cameras pad behind the end, and leave out the tables that all Motion JPEG has in common.
+    Nothing is decoded for it. Decoders paint what is missing grey; a frame that lost a part on the
+    wire is refused instead. So is one that states another size, before a decoder finds memory for
+    it. Cameras pad behind the end, and leave out the tables that all Motion JPEG has in common.
     """
     begun = _scan(data)
-    return begun is not None and _is_whole(data, begun[0])
-
-
-def _is_whole(data: bytes, scan: int) -> bool:
-    for restarts, found in enumerate(_MARKER.finditer(data, scan)):
+    if begun is None or begun[1] != (width, height):
+        return False
+    for restarts, found in enumerate(_MARKER.finditer(data, begun[0])):
         marker = found[1][0]
         if marker == _END:
             return True

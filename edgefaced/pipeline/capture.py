@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from edgefaced.core.presence import luma_thumb
 from edgefaced.core.sight import Glance, Sight
-from edgefaced.errors import CameraEnded, CameraError
+from edgefaced.errors import CameraEnded, CameraError, FrameDamaged
 from edgefaced.events import CameraChanged, Happening, Trouble
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.figures import Figures
@@ -138,8 +138,13 @@ class Capturer:
                 damaged += counts.damaged - lost.damaged
                 lost = counts
             if lease is not None:
-                silent = damaged = 0
-                self._deal(lease, camera)
+                try:
+                    self._deal(lease, camera)
+                except FrameDamaged:
+                    lease.release()
+                    self._figures.lost["damaged"] += 1
+                else:
+                    silent = damaged = 0
                 continue
             silent += 1
             if silent >= SILENT_ROUNDS:
@@ -153,34 +158,38 @@ class Capturer:
         lost["overtaken"] += now.overtaken - before.overtaken
 
     def _deal(self, lease: FrameLease, camera: Camera) -> None:
-        """Counts a frame; passes it on or gives it back."""
+        """Counts a frame; passes it on or gives it back. Raises FrameDamaged."""
         figures, band = self._figures, self._pace.current.band
         figures.frames["captured"] += 1
-        if self._repeats(lease):
-            figures.frames["repeated"] += 1
-            lease.release()
-            return
-        self._worked = True
-        self._report(up=True, detail=summary(camera.description))
-        self.first_frame.set()
         if self._frames.watched:
             self._frames.show(lease.frame)
-        skipped = (
-            "rest"
-            if band.rest
-            else "stride"
-            if figures.frames["captured"] % band.frame_stride
-            else None
-        )
-        if skipped is not None:
-            figures.frames[skipped] += 1
-            lease.release()
+        if band.rest:
+            self._give_back(lease, "rest")
+            self._arrive(camera)
             return
+        if figures.frames["captured"] % band.frame_stride:
+            # Not even glanced at: what comes compressed is then never decoded.
+            self._give_back(lease, "stride")
+            return
+        if self._repeats(lease):
+            self._give_back(lease, "repeated")
+            return
+        self._arrive(camera)
         self._freshness.arrived(lease.small.captured_ns, time.monotonic_ns())
         displaced = self._leases.put(lease)
         if displaced is not None:
             figures.frames["displaced"] += 1
             displaced.release()
+
+    def _arrive(self, camera: Camera) -> None:
+        """The camera gives pictures."""
+        self._worked = True
+        self._report(up=True, detail=summary(camera.description))
+        self.first_frame.set()
+
+    def _give_back(self, lease: FrameLease, why: str) -> None:
+        self._figures.frames[why] += 1
+        lease.release()
 
     def _repeats(self, lease: FrameLease) -> bool:
         """Whether the frame is one of before. Raises CameraError for a frozen camera."""

@@ -21,7 +21,7 @@ from edgefaced.camera.v4l2.faults import Holders, spoken, who_holds
 from edgefaced.camera.v4l2.kernel import Kernel, LinuxKernel
 from edgefaced.camera.v4l2.offers import identify, offers
 from edgefaced.camera.v4l2.stream import Filled, Stream, agreed_layout, set_format, set_rate
-from edgefaced.errors import CameraError, LeaseError
+from edgefaced.errors import CameraError, FrameDamaged, LeaseError
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription, CameraWish
 from edgefaced.types import Frame
 
@@ -202,18 +202,25 @@ class V4l2Camera:
         self._counts = replace(self._counts, missed=self._counts.missed + step - 1)
 
     def _lease(self, filled: Filled) -> FrameLease | None:
-        """The newest buffer on loan, or None for a picture that cannot be decoded."""
+        """The newest buffer on loan, or None for a picture that is not whole."""
         captured_ns = happened_ns(filled.stamp_ns, time.monotonic_ns())
         what, buffer = self._description, self._stream.buffers[filled.index]
         if self._layout is None:
             data = buffer.memories[0][filled.offset : filled.offset + filled.length]
             self._stream.queue(filled.index)
-            pixels = mjpeg.decode(data, what.width, what.height)
-            if pixels is None:
+            if not mjpeg.is_whole(data, what.width, what.height):
                 self._counts = replace(self._counts, damaged=self._counts.damaged + 1)
                 return None
-            frame = Frame(filled.sequence, captured_ns, pixels, what.pixel_format)
-            lease = self._book.lend(frame, _nothing, copied_bytes=len(data) + pixels.nbytes)
+
+            def decode() -> Frame:
+                pixels = mjpeg.decode(data, what.width, what.height)
+                if pixels is None:
+                    raise FrameDamaged(f"{what.device}: a frame cannot be decoded")
+                return Frame(filled.sequence, captured_ns, pixels, what.pixel_format)
+
+            lease = self._book.lend_compressed(
+                filled.sequence, decode, _nothing, copied_bytes=len(data)
+            )
         else:
             planes = self._planes[filled.index]
             if filled.offset:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgefaced.camera.lease import FrameLease, LeaseBook
-from edgefaced.errors import LeaseError
+from edgefaced.errors import FrameDamaged, LeaseError
 from edgefaced.types import Frame, PixelFormat
 
 
@@ -100,3 +100,38 @@ def test_waiting_for_room() -> None:
     assert book.wait_below(2, 60.0)
     helper.join()
     leases[1].release()
+
+
+def test_what_is_compressed_is_decoded_when_it_is_first_read_and_counted_then() -> None:
+    book, back, decoded = LeaseBook("cam"), list[int](), list[int]()
+
+    def decode() -> Frame:
+        decoded.append(7)
+        return frame(7)
+
+    lease = book.lend_compressed(7, decode, lambda: back.append(7), copied_bytes=100)
+    assert (lease.copied_bytes, decoded) == (100, [])
+    assert lease.frame is lease.small is lease.frame
+    assert lease.copied_bytes == 100 + frame(7).pixels.nbytes
+    assert decoded == [7]
+    lease.release()
+    untouched = book.lend_compressed(8, decode, lambda: back.append(8), copied_bytes=100)
+    untouched.release()
+    assert (back, decoded) == ([7, 8], [7])
+    with pytest.raises(LeaseError, match="may hold another one"):
+        _ = untouched.small
+
+
+def test_a_frame_that_cannot_be_decoded_says_so_each_time_and_is_given_back_as_any() -> None:
+    book = LeaseBook("cam")
+
+    def decode() -> Frame:
+        raise FrameDamaged("cam: a frame cannot be decoded")
+
+    lease = book.lend_compressed(1, decode, lambda: None, copied_bytes=100)
+    for _ in range(2):
+        with pytest.raises(FrameDamaged):
+            _ = lease.frame
+    assert lease.copied_bytes == 100
+    lease.release()
+    assert book.outstanding == 0

@@ -119,6 +119,8 @@ def test_damaged_jpegs_are_passed_over_and_counted(data: bytes, why: str) -> Non
         device.expose(JPEG)
         lease = camera.next(SOON)
         assert lease is not None
+        assert lease.copied_bytes == len(JPEG), "not decoded before somebody looks"
+        assert lease.frame.pixels.shape == (48, 64, 3)
         assert lease.copied_bytes == len(JPEG) + 64 * 48 * 3
         assert device.queued == 4, "a decoded frame holds no buffer"
         lease.release()

@@ -11,7 +11,7 @@ from scripted_camera import ScriptedCamera, Step, picture
 
 from edgefaced.core.sight import SightLimits
 from edgefaced.core.thermal import BANDS, Cause, Pace
-from edgefaced.errors import CameraBusy, CameraError, CameraLost
+from edgefaced.errors import CameraBusy, CameraError, CameraLost, FrameDamaged
 from edgefaced.events import CameraChanged, Happening, Trouble
 from edgefaced.pipeline import capture
 from edgefaced.pipeline.capture import Capturer
@@ -21,6 +21,7 @@ from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
 from edgefaced.protocols import Camera, CameraCounts, FrameLease
+from edgefaced.types import Frame
 
 
 class Bench:
@@ -113,6 +114,42 @@ def test_a_stride_gives_frames_back_untouched() -> None:
     assert resting.figures.frames["rest"] == 5
 
 
+def test_frames_that_are_passed_over_are_never_decoded_and_undecodable_ones_are_counted() -> None:
+    decoded: list[int] = []
+
+    class Compressing(ScriptedCamera):
+        """Lends frames that are decoded when they are read; every third one cannot be."""
+
+        def next(self, timeout: float) -> FrameLease | None:
+            lease = super().next(timeout)
+            if lease is None:
+                return None
+            frame = lease.frame
+            lease.release()
+            self._ledger.append("lent")
+
+            def decode() -> Frame:
+                decoded.append(frame.sequence)
+                if frame.sequence % 3 == 0:
+                    raise FrameDamaged("a frame cannot be decoded")
+                return frame
+
+            return self.book.lend_compressed(
+                frame.sequence, decode, lambda: self._ledger.append("back"), copied_bytes=1
+            )
+
+    bench = Bench([])
+    bench.pace.current = Pace(BANDS[1], 1, Cause.HEAT, stepped=True)  # every second frame
+    steps: list[Step] = [*(picture(n) for n in range(12)), bench.stop.set]
+    bench.capturer = bench.capturer_of(lambda: Compressing(iter(steps), bench.ledger))
+    bench.run()
+    assert BANDS[1].frame_stride == 2
+    assert decoded == [2, 4, 6, 8, 10, 12]
+    assert bench.figures.lost["damaged"] == 2
+    assert bench.figures.frames["stride"] == 6
+    assert bench.ups == [True]
+
+
 def test_a_camera_that_vanishes_returns() -> None:
     bench = Bench(
         [picture(1), CameraLost("unplugged")],
@@ -172,7 +209,8 @@ def test_a_frame_that_comes_twice_is_passed_on_once() -> None:
 
 def test_a_covered_lens_is_no_frozen_camera_and_is_said_once() -> None:
     black: list[Step] = [np.full((48, 64, 3), 3, np.uint8)] * (BLIND_FRAMES * 3)
-    bench = Bench([picture(1), *black, picture(2), *black[: BLIND_FRAMES // 2], picture(3)])
+    lit: list[Step] = [picture(n) for n in range(8)]
+    bench = Bench([*lit, *black, *lit, *black[: BLIND_FRAMES // 2], *lit])
     bench.run()
     assert bench.ups == [True]
     assert ["lens is covered" in t.detail for t in bench.troubles] == [True, False]
