@@ -26,7 +26,7 @@ from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.crew import Crew
 from edgefaced.pipeline.deliveries import Deliveries
 from edgefaced.pipeline.recorder import Recording
-from edgefaced.protocols import ClerkPlan, Delivery, SinkPlan
+from edgefaced.protocols import ClerkPlan, Delivery, SinkPlan, SinkPlans
 from edgefaced.types import Decision, Liveness, Outcome
 
 KEPT = 150
@@ -97,7 +97,7 @@ def work(order: dict[str, Any]) -> None:
         Retention(Keep(records=KEPT)),
     )
     crew = Crew()
-    plans = {
+    plans: SinkPlans = {
         "acknowledge": SinkPlan(lambda: Acknowledger(fifo), Delivery.MOMENTARY),
         "write": SinkPlan(lambda: Writer(folder / "delivered"), Delivery.LASTING),
         "echo": ClerkPlan(Echo),
