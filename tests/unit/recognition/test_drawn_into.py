@@ -1,0 +1,73 @@
+"""A detector draws into the memory of a back end that has some for its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from tiny_pack import CELLS, SIZE, TinyPack
+
+from edgefaced.errors import ModelError
+from edgefaced.inference.canned import CannedBackend
+from edgefaced.models.manifest import parse_manifest
+from edgefaced.protocols import Tensor, TensorSpec
+from edgefaced.recognition.detector import NetworkDetector
+from edgefaced.types import U8, Frame, PixelFormat, Role
+
+FLOAT = np.dtype(np.float32)
+SPEC = parse_manifest(TinyPack().manifest.encode(), "tiny").of_role(Role.DETECTOR)
+WIDTHS = {"score": 1, "box": 4, "landmarks": 10}
+
+
+class WithMemory(CannedBackend):
+    """Has memory for the picture until it is closed, and keeps what lay there at each run."""
+
+    def __init__(self, *, padded: bool = False) -> None:
+        outputs = [TensorSpec(name, (CELLS, width), FLOAT) for name, width in WIDTHS.items()]
+        answer = [np.zeros(spec.shape, FLOAT) for spec in outputs]
+        image = TensorSpec("image", (1, SIZE, SIZE, 3), np.dtype(np.uint8))
+        super().__init__([image], outputs, [answer])
+        self.memory = np.full((1, SIZE, SIZE, 3), 7, np.uint8)
+        self.padded = padded
+        self.given: list[Tensor] = []
+        self.closed = False
+
+    @property
+    def picture(self) -> U8 | None:
+        if self.closed:
+            raise ModelError("the network is closed")
+        return None if self.padded else self.memory
+
+    def run(self, feeds: Mapping[str, Tensor]) -> Sequence[Tensor]:
+        self.given.append(feeds["image"])
+        return super().run(feeds)
+
+
+def frame(value: int) -> Frame:
+    return Frame(0, 0, np.full((SIZE, SIZE, 3), value, np.uint8), PixelFormat.RGB)
+
+
+def test_pictures_are_drawn_where_they_are_read() -> None:
+    backend = WithMemory()
+    detector = NetworkDetector(backend, SPEC, size=SIZE)
+    assert detector.detect(frame(200)) == []
+    assert backend.given[0] is backend.memory
+    assert (backend.memory == 200).all()
+
+
+def test_memory_with_padded_rows_is_not_drawn_into() -> None:
+    backend = WithMemory(padded=True)
+    NetworkDetector(backend, SPEC, size=SIZE).detect(frame(200))
+    assert (backend.given[0] == 200).all()
+    assert (backend.memory == 7).all()
+
+
+def test_memory_that_was_given_back_is_not_drawn_into() -> None:
+    backend = WithMemory()
+    detector = NetworkDetector(backend, SPEC, size=SIZE)
+    detector.detect(frame(200))
+    backend.closed = True
+    with pytest.raises(ModelError, match="closed"):
+        detector.detect(frame(100))
+    assert (backend.memory == 200).all()
