@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Iterable
 
 import click
 from rich.table import Table
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
-from edgefaced.errors import GalleryBusy, GalleryDamaged, GalleryMissing, Refused, UsageError
+from edgefaced.errors import (
+    EdgefacedError,
+    GalleryBusy,
+    GalleryDamaged,
+    GalleryMissing,
+    Refused,
+    UsageError,
+)
 from edgefaced.gallery.document import person_body
 from edgefaced.gallery.records import Removal
 from edgefaced.gallery.store import Gallery
@@ -126,7 +134,24 @@ def remove(
         if chosen and not yes:
             _ask(who)
         removal = gallery.remove(*chosen)
+    _say_what_is_kept(context, chosen)
     return _say_removed(chosen, removal, as_json=as_json)
+
+
+def _say_what_is_kept(context: CliContext, people: Iterable[str]) -> None:
+    """Events and attendance may have to be kept; whoever removes somebody should know of them."""
+    from edgefaced.ledger.store import Ledger
+
+    try:
+        with Ledger.open(context.places.events_file) as ledger:
+            kept = [person_id for person_id in people if ledger.knows_person(person_id)]
+    except EdgefacedError:
+        return
+    for person_id in kept:
+        note(
+            f"there are events of {person_id}, without a name: "
+            f"`edgefaced events purge --person {person_id}` takes them out"
+        )
 
 
 def _say_removed(people: dict[str, str], removal: Removal, *, as_json: bool) -> int:

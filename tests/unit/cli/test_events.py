@@ -262,6 +262,17 @@ def test_forgetting_a_person(edgefaced: Run, own_places: Path, ann: str) -> None
     assert edgefaced("events", "purge", "--person", "Zoe", "--yes")[0] == 1
 
 
+def test_whoever_removes_a_person_is_told_of_the_events(
+    edgefaced: Run, own_places: Path, ann: str
+) -> None:
+    record(own_places, event(seen(ann)), event(seen(BOB)))
+    code, _, err = edgefaced("remove", ANNS_NAME, "--yes")
+    assert code == 0
+    assert f"`edgefaced events purge --person {ann}`" in err
+    assert BOB not in err
+    assert edgefaced("events", "purge", "--person", ann, "--yes")[0] == 0
+
+
 def test_following_shows_what_another_process_records(own_places: Path, ann: str) -> None:
     path = record(own_places, *troubles(30))
     process = subprocess.Popen(
