@@ -130,17 +130,16 @@ class Collector:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.refusals = 0
-        self.refused = threading.Event()
-        """Set with the last refusal."""
+        self.taken = threading.Event()
+        """Set when it has taken one."""
         self.closed = False
 
     def emit(self, event: Event) -> None:
         if self.refusals:
             self.refusals -= 1
-            if not self.refusals:
-                self.refused.set()
             raise StorageError("full on purpose")
         self.events.append(event)
+        self.taken.set()
 
     def close(self) -> None:
         self.closed = True

@@ -161,7 +161,7 @@ def test_a_sink_that_refuses_gets_its_events_later_in_order(tmp_path: Path) -> N
     recording = Recording(lambda: Ledger.open(tmp_path / "events.db", create=True))
     stand = Stand([scene((ANN, 50), sequence=i) for i in range(10)], recording=recording)
     stand.sink.refusals = 2
-    stand.embedder.hold = stand.sink.refused  # the line ends only after the refusals
+    stand.embedder.hold = stand.sink.taken  # the line ends only after the refusals
     stand.run_to_the_end()
     told = [type(e.happening) for e in stand.sink.events]
     assert [kind for kind in told if kind is not Trouble] == [CameraChanged, DecisionMade]
