@@ -143,3 +143,21 @@ def test_runs_of_numbers() -> None:
     assert list(runs([])) == []
     assert list(runs([3])) == [(3, 3)]
     assert list(runs([1, 2, 3, 5, 7, 8])) == [(1, 3), (5, 5), (7, 8)]
+
+
+def test_a_purge_reads_no_record_that_stays(ledger: Ledger) -> None:
+    """A decision waits for it: with 300,000 records it would be seconds."""
+    ledger.append(troubles(20, days_apart=1))
+    now = microseconds(NOON + timedelta(days=9))
+    retention = Retention(Keep(days=3.5, records=100), maximum_bytes=10**9)
+    ledger.purge(retention, now_us=now, holders=())
+    asked: list[str] = []
+    ledger.database.connection.set_trace_callback(asked.append)
+    ledger.purge(retention, now_us=now, holders=())
+    ledger.database.connection.set_trace_callback(None)
+    searches = [statement for statement in asked if "FROM records" in statement]
+    assert len(searches) >= 4, asked
+    for search in searches:
+        plan = ledger.database.connection.execute(f"EXPLAIN QUERY PLAN {search}").fetchall()
+        undated = "IS NULL" in search  # looked for among the oldest of a kind only
+        assert all("COVERING INDEX" in step[3] or undated for step in plan), (search, plan)
