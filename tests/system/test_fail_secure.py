@@ -46,6 +46,7 @@ replay_loop = true
 pack = "{pack}"
 [policy]
 patience_seconds = 600.0
+recheck_seconds = 0.5
 [thermal]
 zones = []
 latency_budget_ms = 1e9
