@@ -26,6 +26,7 @@ from edgefaced.errors import (
     DependencyMissing,
     EdgefacedError,
     GpioError,
+    ModelError,
     ModelMissing,
     SensorError,
     extra,
@@ -35,10 +36,11 @@ from edgefaced.models.catalogue import find_pack
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.state import model_state, outdated
 from edgefaced.models.store import ModelStore
+from edgefaced.recognition.choose import check_network, means_more_than_the_cpu, means_of
 from edgefaced.recognition.threshold import threshold_for
 from edgefaced.sensors.thermal import ZONES, ZoneSensor
 from edgefaced.sinks.choose import lacking
-from edgefaced.types import Role
+from edgefaced.types import FACE_SIDE_PX, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def check(settings: Settings, places: Places, machine: Machine | None = None) ->
     manifest = _pack(settings, store)
     return [
         *_models(settings, manifest, store),
+        *_inference(settings, manifest, store),
         *_camera(settings, machine),
         *_sensors(settings, machine),
         *_key(places),
@@ -129,6 +132,20 @@ def _models(settings: Settings, manifest: PackManifest, store: ModelStore) -> It
         )
     elif words := outdated(manifest, store):
         yield Caution("models.pack", words)
+
+
+def _inference(settings: Settings, manifest: PackManifest, store: ModelStore) -> Iterator[Caution]:
+    """What an NPU or a provider lacks; the CPU's own files are the pack's affair."""
+    section, means = settings.inference, means_of(settings.inference)
+    sizes = {Role.DETECTOR: settings.detection.input_size_px, Role.EMBEDDER: FACE_SIDE_PX}
+    for role, size in sizes.items():
+        spec = manifest.of_role(role)
+        if means_more_than_the_cpu(store, spec, means):
+            try:
+                check_network(store, spec, size, means)
+            except (ModelError, DependencyMissing) as error:
+                key = "providers" if section.providers else "backend"
+                yield _caution(f"inference.{key}", error)
 
 
 def _camera(settings: Settings, machine: Machine) -> Iterator[Caution]:

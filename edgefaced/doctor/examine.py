@@ -31,7 +31,7 @@ from edgefaced.types import FACE_SIDE_PX, Role
 GRAVE = ("camera", "models", "gallery", "presence")
 """What the machine lacks for these keys keeps the daemon from its work."""
 
-LOOKED_AT_ELSEWHERE = ("thermal.zones", "gallery")
+LOOKED_AT_ELSEWHERE = ("thermal.zones", "gallery", "inference.backend", "inference.providers")
 
 
 @dataclass(frozen=True, slots=True)

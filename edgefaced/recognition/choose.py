@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgefaced.config.sections import InferenceSection
-from edgefaced.errors import DependencyMissing, EdgefacedError, ModelError
+from edgefaced.errors import DependencyMissing, EdgefacedError, ModelDamaged, ModelError
 from edgefaced.inference.onnx import OnnxBackend
-from edgefaced.inference.providers import LOWEST_COSINE
+from edgefaced.inference.providers import LOWEST_COSINE, entries
 from edgefaced.inference.rockchip import Npu, find_npu
 from edgefaced.inference.selftest import prove
 from edgefaced.inference.serving import Serving
@@ -23,7 +23,7 @@ from edgefaced.models.manifest import ModelSpec
 from edgefaced.models.store import LoadableModel, ModelStore
 from edgefaced.protocols import InferenceBackend
 from edgefaced.recognition.contract import IMAGE
-from edgefaced.recognition.on_npu import open_on_npu, proved
+from edgefaced.recognition.on_npu import cores_for, open_on_npu, proved
 
 CPU_TARGET = "cpu"
 REASONS = (ModelError, DependencyMissing)
@@ -69,7 +69,9 @@ def open_network(
 
 
 def check_network(store: ModelStore, spec: ModelSpec, size: int, means: Means) -> None:
-    """Whether the files are here that `open_network` needs; raises what that would."""
+    """Whether `open_network` has all that it needs, without loading it; raises what that would."""
+    if means.npu is not None:
+        cores_for(spec.role, means.npu, means.section)
     try:
         _files(store, spec, size, means)
     except REASONS as error:
@@ -91,14 +93,22 @@ def _uses_npu(store: ModelStore, spec: ModelSpec, means: Means) -> bool:
     """Where "auto" finds anything compiled for this board, the NPU is meant to be used."""
     if means.section.backend != "auto":
         return means.section.backend == "rknn"
-    return means.npu is not None and bool(compiled_models(store.layout, spec, means.npu.target))
+    return means.npu is not None and _was_compiled(store, spec, means.npu.target)
+
+
+def _was_compiled(store: ModelStore, spec: ModelSpec, target: str) -> bool:
+    """What is damaged was imported once, and is meant to be used: its loading says the rest."""
+    try:
+        return bool(compiled_models(store.layout, spec, target))
+    except ModelDamaged:
+        return True
 
 
 def _uses_quantised(store: ModelStore, spec: ModelSpec, means: Means) -> bool:
     section = means.section
     if section.precision == "float" or section.providers or _uses_npu(store, spec, means):
         return False
-    return bool(compiled_models(store.layout, spec, CPU_TARGET))
+    return _was_compiled(store, spec, CPU_TARGET)
 
 
 def _files(
@@ -115,6 +125,7 @@ def _files(
         m.size == size for m in compiled_models(store.layout, spec, CPU_TARGET)
     ):
         return store.compiled(spec, CPU_TARGET, size)
+    entries(means.section.providers, 1)
     return store.prepared(spec, size, portable=bool(means.section.providers))
 
 
@@ -166,10 +177,10 @@ def _open_on_providers(
 
 
 def _may_fall_back(means: Means, store: ModelStore, spec: ModelSpec) -> bool:
-    return means.section.fallback == "cpu" and _is_special(store, spec, means)
+    return means.section.fallback == "cpu" and means_more_than_the_cpu(store, spec, means)
 
 
-def _is_special(store: ModelStore, spec: ModelSpec, means: Means) -> bool:
+def means_more_than_the_cpu(store: ModelStore, spec: ModelSpec, means: Means) -> bool:
     """Whether anything else than the CPU's own float network is meant to be used."""
     return (
         bool(means.section.providers)
@@ -181,7 +192,7 @@ def _is_special(store: ModelStore, spec: ModelSpec, means: Means) -> bool:
 def _with_way_out(
     error: EdgefacedError, means: Means, store: ModelStore, spec: ModelSpec
 ) -> EdgefacedError:
-    if not _is_special(store, spec, means):
+    if not means_more_than_the_cpu(store, spec, means):
         return error
     way_out = 'inference.fallback = "cpu" serves from the CPU instead'
     return type(error)(error.message, f"{error.hint}; {way_out}" if error.hint else way_out)

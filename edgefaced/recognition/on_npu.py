@@ -27,7 +27,7 @@ def open_on_npu(
 ) -> tuple[InferenceBackend, Serving]:
     """Loaded, and proved by its golden pair. Raises ModelError, DependencyMissing, ConfigError."""
     detects = spec.role is Role.DETECTOR
-    mask = core_mask(npu, spec.role, section.detector_cores if detects else section.embedder_cores)
+    mask = cores_for(spec.role, npu, section)
     source = source_of(network)
     remark = "inference.zero_copy is off"
     backend: InferenceBackend
@@ -50,6 +50,12 @@ def open_on_npu(
         raise
     cosine = proved(backend, network)
     return backend, _serving(network, npu, mask, cosine, "copied", remark)
+
+
+def cores_for(role: Role, npu: Npu, section: InferenceSection) -> int:
+    """The mask of its cores. Raises ConfigError for cores that there are not."""
+    wished = section.detector_cores if role is Role.DETECTOR else section.embedder_cores
+    return core_mask(npu, role, wished)
 
 
 def source_of(network: CompiledNetwork) -> CompiledSource:

@@ -136,6 +136,20 @@ def test_a_pack_is_ready_old_or_lacking(judge: Judge, here: Installation) -> Non
     assert judge()["models.pack"].message == "tiny is not ready on this machine: tiny-detector"
 
 
+def test_an_npu_or_a_provider_that_is_not_there_is_a_warning(
+    judge: Judge, here: Installation
+) -> None:
+    here.pull(here.know(TinyPack()))
+    assert (
+        "no NPU of Rockchip's" in judge(inference={"backend": "rknn"})["inference.backend"].message
+    )
+    found = judge(inference={"providers": ["qnn"]})["inference.providers"]
+    assert "QNNExecutionProvider" in found.message
+    assert "onnxruntime-qnn" in found.hint
+    allowed = judge(inference={"backend": "rknn", "fallback": "cpu"})
+    assert "inference.backend" not in allowed
+
+
 def test_a_camera_that_is_not_there_is_a_warning(judge: Judge, machine: Machine) -> None:
     assert judge()["camera.kind"].message == "no camera found"
     named = judge(camera={"device": "C920"})["camera.device"]

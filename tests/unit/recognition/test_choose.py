@@ -22,7 +22,7 @@ from edgefaced.assembly import parts_of
 from edgefaced.config.places import places_of_this_process
 from edgefaced.config.sections import InferenceSection
 from edgefaced.config.settings import Settings
-from edgefaced.errors import ConfigError, DependencyMissing, ModelError, ModelMissing
+from edgefaced.errors import ConfigError, DependencyMissing, ModelDamaged, ModelError, ModelMissing
 from edgefaced.events import Event, Trouble
 from edgefaced.inference.cores import core_mask, cores_of
 from edgefaced.inference.onnx import OnnxBackend
@@ -225,6 +225,29 @@ def test_a_size_that_is_not_compiled_is_no_reason_to_use_the_cpu_silently(
     assert has_network(here.store, pack.model[0], 64, how)
     check(here, pack, means([], host, fallback="cpu"))
     check(here, pack, on_cpu(how))
+
+
+@pytest.mark.parametrize("fallback", ["refuse", "cpu"])
+def test_a_damaged_record_is_no_reason_to_use_the_cpu_silently(
+    here: Installation,
+    pack: PackManifest,
+    networks: tuple[Compiled, Compiled],
+    board: Board,
+    host: Npu,
+    tmp_path: Path,
+    fallback: str,
+) -> None:
+    bring(here, tmp_path / "stick", *networks)
+    spec = pack.model[0]
+    (here.store.layout.compiled(spec.sha256) / "rk3588" / "32.json").write_text("{")
+    told: list[Serving] = []
+    how = means(told, host, fallback=fallback)
+    if fallback == "refuse":
+        with pytest.raises(ModelDamaged, match=r"32\.json"):
+            opened(here, spec, SIZE, how)
+    else:
+        opened(here, spec, SIZE, how)
+        assert "32.json" in told[0].fallback
 
 
 def quantised(here: Installation, spec: ModelSpec, network: Compiled) -> Compiled:
