@@ -6,7 +6,7 @@ People must have the same ids there, as after `edgefaced gallery export` and `im
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ from edgefaced.core.attendance import Correction, Moment, Punch
 from edgefaced.core.attendance_book import Book
 from edgefaced.errors import StorageError, UsageError
 from edgefaced.types import CorrectionKind, Direction
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+NO_EVENT = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+"""What reading something else ends with."""
 
 
 def read_elsewhere(file: Path) -> Book:
@@ -24,7 +29,7 @@ def read_elsewhere(file: Path) -> Book:
             for number, line in enumerate(lines, 1):
                 try:
                     _take(book, json.loads(line))
-                except (ValueError, KeyError, TypeError) as error:
+                except NO_EVENT as error:
                     raise UsageError(
                         f"{file}: line {number} is no event of edgefaced",
                         "`edgefaced events export FILE.jsonl` on the other device writes the file",
@@ -60,7 +65,7 @@ def _take(book: Book, body: dict[str, Any]) -> None:
                     of_record=str(body["of_record"] or ""),
                     person_id=str(body["id"]),
                     direction=None if direction is None else Direction(direction),
-                    at=None if at is None else datetime.fromtimestamp(at, UTC),
+                    at=None if at is None else EPOCH + timedelta(seconds=at),
                     reason=str(body["reason"]),
                     by=str(body["by"]),
                 )

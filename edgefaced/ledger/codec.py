@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -36,6 +36,11 @@ from edgefaced.events import (
 )
 
 VERSION = 1
+
+DAY_SECONDS = 86_400
+
+NO_RECORD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+"""What reading something else ends with: an edited record is named, and stops nobody."""
 
 KINDS: Mapping[str, type[Happening]] = {
     "face": DecisionMade,
@@ -96,13 +101,13 @@ def decode(body: bytes) -> Event:
             happening=_happening(table, body),
             camera=_typed(str, table["camera"]),
             id=_typed(str, table["id"]),
-            utc=datetime.fromisoformat(table["utc"]),
-            monotonic_ns=_typed(int, table["monotonic_ns"]),
+            utc=_moment(table["utc"]),
+            monotonic_ns=_whole(table["monotonic_ns"]),
             boot_id=_typed(str, table["boot_id"]),
             synchronised=_typed(bool, table["synchronised"]),
-            utc_offset_seconds=_typed(int, table["utc_offset_seconds"]),
+            utc_offset_seconds=_offset(table["utc_offset_seconds"]),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except NO_RECORD as error:
         raise LedgerDamaged(f"a record cannot be read: {error!r}", "see `events verify`") from error
 
 
@@ -117,7 +122,7 @@ def _happening(table: dict[str, Any], body: bytes) -> Happening:
     if made is not None:
         try:
             return _value(made, table["what"])  # type: ignore[no-any-return]  # _value gives a `made`
-        except (ValueError, KeyError, TypeError):
+        except NO_RECORD:
             if _typed(int, table["version"]) <= VERSION:
                 raise
     return Unknown(kind, body.decode())
@@ -165,6 +170,28 @@ def _member(wanted: Any, plain: Any) -> Any:
     return wanted(plain)
 
 
+def _whole(plain: Any) -> int:
+    number = int(_typed(int, plain))
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{number} is too large")
+    return number
+
+
+def _offset(plain: Any) -> int:
+    seconds = _whole(plain)
+    if not abs(seconds) < DAY_SECONDS:
+        raise ValueError(f"{seconds} s is no offset of local time")
+    return seconds
+
+
+def _moment(plain: Any) -> datetime:
+    """With its offset, and far enough from the calendar's ends for local time and years to add."""
+    moment = datetime.fromisoformat(plain)
+    if moment.tzinfo is None or not MINYEAR + 1 < moment.year < MAXYEAR - 1:
+        raise ValueError(f"{plain} is no moment")
+    return moment
+
+
 def _typed(kind: type[Any], plain: Any) -> Any:
     if type(plain) is not kind:
         raise TypeError(f"{plain!r} is no {kind.__name__}")
@@ -173,10 +200,10 @@ def _typed(kind: type[Any], plain: Any) -> Any:
 
 _LEAVES: Mapping[Any, Callable[[Any], Any]] = {
     bool: lambda plain: _typed(bool, plain),
-    int: lambda plain: _typed(int, plain),
+    int: lambda plain: _whole(plain),
     str: lambda plain: _typed(str, plain),
     float: float,
-    datetime: datetime.fromisoformat,
+    datetime: lambda plain: _moment(plain),
 }
 
 

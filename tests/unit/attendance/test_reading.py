@@ -19,6 +19,7 @@ from edgefaced.attendance.correcting import (
     record_named,
     voiding,
 )
+from edgefaced.attendance.elsewhere import read_elsewhere
 from edgefaced.attendance.period import period_named
 from edgefaced.attendance.reading import EVER, Period, read_book
 from edgefaced.attendance.zone import zone_of
@@ -216,3 +217,36 @@ def test_whoever_is_forgotten_is_forgotten_here_as_well(ledger: Ledger) -> None:
     redact_person(ledger, "ann", "door")
     assert read_book(ledger).people() == ("bob",)
     assert not verify(ledger).faults
+
+
+CORRECTION = (
+    '{"type": "correction", "event_id": "e", "correction": "add", "of_record": null, "id": "ann",'
+    ' "direction": "in", "at": AT, "reason": "r", "by": "b"}'
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "3",
+        "[" * 100_000,
+        '{"type": "attendance"}',
+        CORRECTION.replace("AT", "1e300"),
+        CORRECTION.replace("AT", "NaN"),
+        CORRECTION.replace("AT", "Infinity"),
+        CORRECTION.replace("AT", "9" * 400),
+        CORRECTION.replace("AT", '"noon"'),
+    ],
+)
+def test_a_file_of_another_device_that_is_none_is_named_with_its_line(
+    tmp_path: Path, line: str
+) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text('{"type": "door"}\n' + CORRECTION.replace("AT", "1772000000.5") + "\n")
+    (punch,) = read_elsewhere(file).punches()
+    assert punch.moment.utc == datetime.fromtimestamp(1772000000.5, UTC)
+    with file.open("a") as more:
+        more.write(line)
+    with pytest.raises(UsageError, match="line 3 is no event"):
+        read_elsewhere(file)
