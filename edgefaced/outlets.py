@@ -28,8 +28,8 @@ from edgefaced.sinks.mqtt.discovery import Entity, standard_entities
 from edgefaced.sinks.mqtt.topics import Topics
 
 BUSY_SECONDS = 1.5
-"""How long those who record and deliver wait for another process's transaction; a door waits two
-seconds for the ledger.
+"""How long those who record and deliver wait for another process's transaction; a door waits
+little more than a second for the ledger.
 """
 
 

@@ -154,6 +154,8 @@ class SinkPlan:
     delivery: Delivery
     announces: bool = False
     """Whether it announces happenings of its own: it then gets its last event before all others."""
+    patience_seconds: float = 2.0
+    """How long a momentary sink waits for the ledger; a disk that hangs must not hang a door."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from edgefaced.doors.plan import plans_of
 from edgefaced.events import read_boot_id
 from edgefaced.protocols import Delivery, SinkPlan
 
+SHARE_FOR_LEDGER = 0.6
+"""Of the age at which a decision opens nothing any more."""
+
 
 def attendant_of(settings: Settings, places: Places, book: Book | None = None) -> Attendant | None:
     """The stage of the configured doors, None where there are none. Raises ConfigError.
@@ -33,4 +36,7 @@ def doorkeeper_of(attendant: Attendant, places: Places) -> SinkPlan:
         ),
         Delivery.MOMENTARY,
         announces=True,
+        # The rest is for what lies between the picture and the decision: a door that opens without
+        # a record must still find the decision fresh.
+        patience_seconds=SHARE_FOR_LEDGER * attendant.house.plans.maximum_age_seconds,
     )

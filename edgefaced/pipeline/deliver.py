@@ -104,9 +104,11 @@ class Momentary:
         open_sink: Callable[[], EventSink],
         outbox: Outbox[Announcement],
         attempts: Attempts,
+        patience_seconds: float,
     ) -> None:
         self._open_sink = open_sink
         self._outbox = outbox
+        self._patience_seconds = patience_seconds
         self.attempts = attempts
 
     def run(self, heartbeat: Heartbeat) -> None:
@@ -122,7 +124,7 @@ class Momentary:
                 except Closed:
                     return
                 if announcement is not None:
-                    self._deliver(sink, announcement.outcome())
+                    self._deliver(sink, announcement.outcome(self._patience_seconds))
 
     def _deliver(self, sink: EventSink, event: Event) -> None:
         try:

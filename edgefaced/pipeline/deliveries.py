@@ -105,7 +105,9 @@ class Deliveries:
             return outbox.closed
 
         attempts = Attempts(name, self.postbox.announce, self._stop, ended)
-        stage = self._momentary[name] = Momentary(plan.open, outbox, attempts)
+        stage = self._momentary[name] = Momentary(
+            plan.open, outbox, attempts, plan.patience_seconds
+        )
 
         def finish() -> None:
             outbox.close()

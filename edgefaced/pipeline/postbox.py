@@ -19,9 +19,6 @@ CAPACITY = 1000
 INBOX = 4000
 """Events that wait for the recorder; with nobody to take them off, the oldest are lost."""
 
-PATIENCE_SECONDS = 2.0
-"""How long a momentary sink waits for the ledger; a disk that hangs must not hang a door."""
-
 
 class Announcement:
     """An event on its way into the ledger, and how that went."""
@@ -38,10 +35,10 @@ class Announcement:
         self._recorded = recorded
         self._settled.set()
 
-    def outcome(self) -> Event:
-        """The event, waited for until it is settled or was announced two seconds ago."""
+    def outcome(self, patience_seconds: float) -> Event:
+        """The event, waited for until it is settled or was announced so long ago."""
         age = (time.monotonic_ns() - self.event.monotonic_ns) / 1e9
-        self._settled.wait(max(PATIENCE_SECONDS - age, 0.0))
+        self._settled.wait(max(patience_seconds - age, 0.0))
         recorded = self._settled.is_set() and self._recorded
         return self.event if recorded else replace(self.event, recorded=False)
 

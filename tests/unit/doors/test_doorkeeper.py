@@ -158,6 +158,7 @@ def test_the_doors_of_a_configuration_are_ready_to_run(
     assert attendant is not None
     plan = doorkeeper_of(attendant, house)
     assert (plan.delivery, plan.announces) == (Delivery.MOMENTARY, True)
+    assert 0 < plan.patience_seconds < settings().access.maximum_age_seconds
     sink = plan.open()
     sink.emit(seen(boot_id=read_boot_id()))
     sink.close()

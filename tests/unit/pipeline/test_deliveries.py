@@ -118,8 +118,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "events.db"
 
 
-def plan(sink: EventSink, delivery: Delivery = Delivery.LASTING) -> SinkPlan:
-    return SinkPlan(lambda: sink, delivery)
+def plan(
+    sink: EventSink, delivery: Delivery = Delivery.LASTING, patience_seconds: float = PATIENCE
+) -> SinkPlan:
+    return SinkPlan(lambda: sink, delivery, patience_seconds=patience_seconds)
 
 
 @contextmanager
@@ -182,8 +184,11 @@ def test_a_momentary_sink_hears_of_an_event_only_once_it_is_recorded(
 
 def test_a_disk_that_hangs_does_not_hang_a_door(path: Path, failing: type[FailingLedger]) -> None:
     failing.waits = threading.Event()
-    door = Pupil()
-    plans = {"door": plan(door, Delivery.MOMENTARY)}
+    door, patient = Pupil(), Pupil()
+    plans = {
+        "door": plan(door, Delivery.MOMENTARY, patience_seconds=0.05),
+        "log": plan(patient, Delivery.MOMENTARY),
+    }
     recording = Recording(lambda: failing.open(path, create=True))
     with running(plans, recording) as deliveries:
         deliveries.postbox.announce(numbered(1))
@@ -191,6 +196,7 @@ def test_a_disk_that_hangs_does_not_hang_a_door(path: Path, failing: type[Failin
         assert not door.heard[0].recorded, "in time, and not known to be recorded"
         failing.waits.set()
     assert len(door.heard) == 1, "told once"
+    assert patient.heard[0].recorded, "each waits as long as it is worth to it"
     assert recorded(path) == [numbered(1)]
 
 
