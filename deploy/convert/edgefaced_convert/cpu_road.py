@@ -10,13 +10,16 @@ import numpy as np
 
 from edgefaced.inference.onnx import PROVIDER, OnnxBackend, session_options
 from edgefaced.models.compiled import TensorRecord
+from edgefaced.protocols import Tensor
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
 from edgefaced_convert.layer_errors import LayerError
 from edgefaced_convert.packs import PackNetwork
-from edgefaced_convert.qdq import ALGORITHMS, node_names, quantise
+from edgefaced_convert.qdq import ALGORITHMS, quantise
 from edgefaced_convert.road import FILTERS, Built, Plan, score_heads
 
+ROUNDED = "_DequantizeLinear_Output"
+"""What onnxruntime appends to the name of a tensor that it has quantised."""
 COMPARED = 3
 """Pictures on which layers are compared."""
 
@@ -76,24 +79,35 @@ def compare_layers(form: bytes, quantised: bytes, pictures: Sequence[U8]) -> lis
     """
     import onnx
 
-    model = onnx.load_model_from_string(form)
-    wanted = {*node_names(form, tuple(FILTERS))}
-    layers = [(n.name, n.op_type, n.output[0], n.input[0]) for n in model.graph.node]
-    tensors = [output for name, _, output, _ in layers if name in wanted]
-    before, after = (_run_all(data, tensors, pictures) for data in (form, quantised))
-    cosine = {t: _cosine(before[t], after[t]) for t in tensors if t in after}
+    nodes = onnx.load_model_from_string(form).graph.node
+    left = {name for n in onnx.load_model_from_string(quantised).graph.node for name in n.output}
+    # A Relu or Clip behind a filter is gone with its quantisation: its tensor is then the filter's.
+    behind = {n.input[0]: n.output[0] for n in nodes if n.op_type in ("Relu", "Clip")}
+    shown = {
+        n.name: n.output[0] if n.output[0] in left else behind.get(n.output[0], "")
+        for n in nodes
+        if n.op_type in FILTERS
+    }
+    tensors = [tensor for tensor in shown.values() if tensor in left]
+    # What the next layer reads: rounded, and clipped where a Relu was.
+    rounded = {t: f"{t}{ROUNDED}" if f"{t}{ROUNDED}" in left else t for t in tensors}
+    before = _run_all(form, tensors, pictures)
+    found = _run_all(quantised, [*rounded.values()], pictures)
+    after = {tensor: found[name] for tensor, name in rounded.items()}
     reached: dict[str, float] = {}
     errors = []
-    for name, kind, output, source in layers:
-        fed = reached.get(source, 1.0)
-        here = cosine.get(output, fed)
-        reached[output] = here
-        if name in wanted and output in cosine:
-            errors.append(LayerError(name, kind, here, min(1.0, 1.0 - (fed - here))))
+    for node in nodes:
+        fed = min((reached[name] for name in node.input if name in reached), default=1.0)
+        tensor = shown.get(node.name, "")
+        here = _cosine(before[tensor], after[tensor]) if tensor in before else fed
+        for name in node.output:
+            reached[name] = here
+        if tensor in before:
+            errors.append(LayerError(node.name, node.op_type, here, min(1.0, 1.0 - (fed - here))))
     return errors
 
 
-def _run_all(data: bytes, tensors: Sequence[str], pictures: Sequence[U8]) -> dict[str, np.ndarray]:
+def _run_all(data: bytes, tensors: Sequence[str], pictures: Sequence[U8]) -> dict[str, Tensor]:
     import onnx
     import onnxruntime as ort
 
@@ -111,6 +125,6 @@ def _run_all(data: bytes, tensors: Sequence[str], pictures: Sequence[U8]) -> dic
     }
 
 
-def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+def _cosine(a: Tensor, b: Tensor) -> float:
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / length if length else 1.0
+    return min(1.0, float(a @ b) / length) if length else 1.0

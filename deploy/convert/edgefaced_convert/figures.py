@@ -47,7 +47,7 @@ class LfwFigures:
 
     @property
     def fault(self) -> str:
-        if self.accuracy_float - self.accuracy <= LARGEST_LFW_LOSS:
+        if round(self.accuracy_float - self.accuracy, 9) <= LARGEST_LFW_LOSS:
             return ""
         return (
             f"LFW accuracy {self.accuracy:.4f}, float32 {self.accuracy_float:.4f} on {self.pairs} "

@@ -16,6 +16,7 @@ import numpy as np
 from edgefaced.errors import DependencyMissing, extra
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
+from edgefaced_convert.capture import captured
 
 if TYPE_CHECKING:
     import onnx
@@ -79,17 +80,17 @@ def quantise(
     with tempfile.TemporaryDirectory() as name:
         source, result = Path(name, "float.onnx"), Path(name, "int8.onnx")
         onnx.save(raised(form), source)
-        q.quantize_static(
-            source,
-            result,
-            reader,
-            quant_format=q.QuantFormat.QDQ,
-            per_channel=True,
-            activation_type=q.QuantType.QUInt8,
-            weight_type=q.QuantType.QInt8,
-            op_types_to_quantize=list(kinds),
-            nodes_to_exclude=list(in_float),
-            calibrate_method=getattr(q.CalibrationMethod, ALGORITHMS[algorithm]),
-            extra_options={"CalibMovingAverage": False},
-        )
+        with captured():  # it talks on stdout, which is ours
+            q.quantize_static(
+                source,
+                result,
+                reader,
+                quant_format=q.QuantFormat.QDQ,
+                per_channel=True,
+                activation_type=q.QuantType.QUInt8,
+                weight_type=q.QuantType.QInt8,
+                op_types_to_quantize=list(kinds),
+                nodes_to_exclude=list(in_float),
+                calibrate_method=getattr(q.CalibrationMethod, ALGORITHMS[algorithm]),
+            )
         return result.read_bytes()

@@ -72,11 +72,12 @@ def search(
 
 
 def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterator[Plan]:
-    for algorithm in road.algorithms:
-        yield Plan(algorithm)
-    if precision == "int8":
+    usual = road.algorithms[0]
+    if precision == "int8":  # other ranges are all that is left to try
+        yield from (Plan(algorithm) for algorithm in road.algorithms)
         return
-    usual, heads = road.algorithms[0], road.heads
+    yield Plan(usual)
+    heads = road.heads
     if heads:
         yield Plan(usual, heads, "score heads in floating point")
     names = [error.name for error in worst_first(errors)]
