@@ -26,6 +26,7 @@
     |  |- CameraBusy                   another process has the camera (retryable)
     |  |- CameraLost                   the camera is not there, or not there any more (retryable)
     |  |- CameraEnded                  a replay has shown its last frame
+    |  |- FrameDamaged                 one frame cannot be decoded: the next one may
     |  |- LeaseError                   a frame was released twice or never, or read afterwards
     |- SensorError            11       a sensor cannot be read
     |- ServiceError           12       the system service cannot be set up or taken away
