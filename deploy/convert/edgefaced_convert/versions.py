@@ -10,8 +10,9 @@ from edgefaced.models.compiled import NeedsRecord
 
 OLDEST_ONNXRUNTIME = "1.20"
 """What edgefaced itself requires; its integer kernels are older."""
-OLDEST_DRIVER = "0.9.2"
-"""The kernel driver that the vendor's notes of 2.x name as the least."""
+OLDEST_DRIVER = "0.9.6"
+"""The oldest kernel driver that people report to run files of toolkit 2.x with (issues 378, 465
+of airockchip/rknn-toolkit2: 0.9.6 does, 0.9.2 does not)."""
 
 
 def needs_of(target: str, toolkit: str) -> NeedsRecord:

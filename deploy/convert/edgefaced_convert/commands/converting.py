@@ -23,6 +23,7 @@ from edgefaced_convert.packs import DETECTOR_SIZE_PX, OpenPack, open_pack
 from edgefaced_convert.proof_embedder import align_pairs
 from edgefaced_convert.road import Precision
 from edgefaced_convert.scenes import scenes_in
+from edgefaced_convert.speed import speed_up
 from edgefaced_convert.toolchain import TARGETS
 
 MOST_PICTURES = 100
@@ -67,6 +68,7 @@ def convert(
     roles = (Role(role),) if role else (Role.DETECTOR, Role.EMBEDDER)
     out.mkdir(parents=True, exist_ok=True)
     results: dict[str, list[Converted]] = defaultdict(list)
+    speeds: dict[str, dict[str, float]] = {}
     with _float_recogniser(opened) as recogniser:
         tasks = [_task(opened, r, size, calibration, recogniser, pictures, lfw) for r in roles]
     for task in tasks:
@@ -74,7 +76,14 @@ def convert(
         note(f"{name}: {len(task.pictures)} pictures to calibrate with")
         for one in convert_network(task, list(targets), precision, note):
             results[one.model.target].append(one)
-            _say(one)
+            if not as_json:
+                _say(one)
+            if one.model.kind == "onnx":
+                faster = speed_up(
+                    opened, task.network, one.members[0].data, task.golden, task.threads
+                )
+                speeds[name] = asdict(faster)
+                note(f"{name}: {faster.ratio} times as fast as float32: {speeds[name]}")
     written = {}
     for target, converted in results.items():
         path = out / f"{pack}-{target}-{precision}.tar"
@@ -83,7 +92,8 @@ def convert(
         note(f"{path}: {written[target]} bytes")
     if as_json:
         flat = [one for converted in results.values() for one in converted]
-        print_json({"networks": [_body(one) for one in flat], "archives": written})
+        networks = [_body(one) for one in flat]
+        print_json({"networks": networks, "archives": written, "speeds": speeds})
 
 
 def _float_recogniser(opened: OpenPack) -> Recogniser:
