@@ -18,6 +18,9 @@ PLACE = "command line"
 
 SHORTEST_PREFIX = 8
 
+EARLIEST_YEAR = 1970
+"""Also keeps off the calendar's ends, where a zone's offset leads out of it."""
+
 
 def moment_in(text: str, zone: tzinfo, now: datetime) -> datetime:
     """UTC of a time as people write it: "2026-03-02 17:00", local unless it has an offset.
@@ -27,6 +30,8 @@ def moment_in(text: str, zone: tzinfo, now: datetime) -> datetime:
     """
     try:
         written = datetime.fromisoformat(text)
+        if written.year < EARLIEST_YEAR:
+            raise ValueError(text)
     except ValueError:
         raise UsageError(f"{text} is no time", 'like "2026-03-02 17:00"') from None
     if len(text.strip()) <= len("2026-03-02"):

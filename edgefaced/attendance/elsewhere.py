@@ -17,6 +17,11 @@ from edgefaced.types import CorrectionKind, Direction
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
+"""In any zone the calendar goes on to either side."""
+
+LONGEST_LINE = 1 << 20
+
 NO_EVENT = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 """What reading something else ends with."""
 
@@ -26,7 +31,9 @@ def read_elsewhere(file: Path) -> Book:
     book = Book()
     try:
         with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+            # Not one line that never ends.
+            pieces = iter(lambda: lines.readline(LONGEST_LINE), "")
+            for number, line in enumerate(pieces, 1):
                 try:
                     _take(book, json.loads(line))
                 except NO_EVENT as error:
@@ -44,7 +51,7 @@ def read_elsewhere(file: Path) -> Book:
 def _take(book: Book, body: dict[str, Any]) -> None:
     match body["type"]:
         case "attendance":
-            utc = datetime.fromisoformat(body["utc"]).astimezone(UTC)
+            utc = _within(datetime.fromisoformat(body["utc"]).astimezone(UTC))
             book.take(
                 Punch(
                     record_id=str(body["event_id"]),
@@ -65,8 +72,14 @@ def _take(book: Book, body: dict[str, Any]) -> None:
                     of_record=str(body["of_record"] or ""),
                     person_id=str(body["id"]),
                     direction=None if direction is None else Direction(direction),
-                    at=None if at is None else EPOCH + timedelta(seconds=at),
+                    at=None if at is None else _within(EPOCH + timedelta(seconds=at)),
                     reason=str(body["reason"]),
                     by=str(body["by"]),
                 )
             )
+
+
+def _within(moment: datetime) -> datetime:
+    if not EARLIEST <= moment <= LATEST:
+        raise ValueError(f"{moment} has no local time everywhere")
+    return moment

@@ -28,7 +28,7 @@ def week_named(text: str, today: date) -> Period:
     if found := re.fullmatch(r"(\d{4})-?[Ww](\d{1,2})", text):
         try:
             return _week(date.fromisocalendar(int(found[1]), int(found[2]), 1))
-        except ValueError:
+        except (ValueError, OverflowError):
             pass
     raise UsageError(f"{text} is no week", 'like "2026-W10", "this" or "last"')
 
@@ -41,7 +41,7 @@ def month_named(text: str, today: date) -> Period:
     if found := re.fullmatch(r"(\d{4})-(\d{1,2})", text):
         try:
             return _month(date(int(found[1]), int(found[2]), 1))
-        except ValueError:
+        except (ValueError, OverflowError):
             pass
     raise UsageError(f"{text} is no month", 'like "2026-03", "this" or "last"')
 

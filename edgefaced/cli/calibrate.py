@@ -23,6 +23,7 @@ from edgefaced.cli.measuring import (
     subject_options,
     suspects_body,
 )
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, plain, print_json, stdout
 from edgefaced.core.calibration import ScoreCalibration, ThresholdChoice, choose_threshold
 from edgefaced.core.comparisons import compare_all
@@ -65,7 +66,7 @@ class Result:
 @subject_options
 @click.option(
     "--target-fpir",
-    type=click.FloatRange(1e-6, 0.5),
+    type=NumberRange(1e-6, 0.5),
     help="For the thresholds shown: how often a stranger may match anybody. Absent: configured.",
 )
 @click.option(

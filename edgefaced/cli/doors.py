@@ -9,6 +9,7 @@ import click
 from rich.table import Table
 
 from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.errors import ConfigError
 
@@ -88,7 +89,7 @@ def lockdown(context: CliContext, names: tuple[str, ...], *, as_json: bool) -> N
 @click.argument("names", metavar="DOOR...", nargs=-1, required=True)
 @click.option(
     "--minutes",
-    type=click.FloatRange(0, 720, min_open=True),
+    type=NumberRange(0, 720, min_open=True),
     default=10.0,
     show_default=True,
     help="For how long; a restart ends it at once.",

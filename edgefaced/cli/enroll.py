@@ -9,6 +9,7 @@ import click
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.engine import engine_options, open_engine
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import fail, json_option, note, plain, print_json, stdout
 from edgefaced.cli.progress import with_bar
 from edgefaced.enrolment.report import report_body
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--camera", is_flag=True, help="From the camera, with guidance, not from pictures.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(1, 300),
+    type=NumberRange(1, 300),
     default=20.0,
     show_default=True,
     help="How long --camera takes at most.",

@@ -87,9 +87,9 @@ def wanted_of(context: CliContext, choice: Choice) -> Wanted:
 def moment_in(text: str, now: datetime | None = None) -> datetime:
     """A time as people write it, local where it has no offset. Raises UsageError."""
     ago = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
-    if ago:
-        return (now or datetime.now(UTC)) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
     try:
+        if ago:
+            return (now or datetime.now(UTC)) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
         return datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError):
         hint = 'like "2026-03-02 17:00", "2026-03-02", or 12h for "12 hours ago"'

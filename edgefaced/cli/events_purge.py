@@ -9,6 +9,7 @@ import click
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.events_options import open_ledger, person_id_of
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.clock import is_synchronised
 from edgefaced.errors import LedgerBusy, UsageError
@@ -31,7 +32,7 @@ REMAINS = (
     "--older-than",
     "days",
     metavar="DAYS",
-    type=click.FloatRange(min=0),
+    type=NumberRange(0, 36_500),
     help="Instead of the limits of [ledger]: every kind, older than this.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -36,6 +36,8 @@ from edgefaced.sinks.shape import document, person_of
 from edgefaced.sitting import Guidance, Sitting
 from edgefaced.vitals import Vitals
 
+UNLOCKING = ("open", "hold-open")
+
 TAKE_SECONDS = 1.0
 """After so long without an event it is seen whether the client is still there."""
 
@@ -123,6 +125,8 @@ def obey(request: DoorOrderRequest, house: House | None, by: str) -> None:
     """Does to doors what an operator wants. Raises Refused or StorageError."""
     if house is None:
         raise Refused("the daemon has no doors", "`[doors.NAME]` in the configuration makes one")
+    if request.order in UNLOCKING and not request.doors:
+        raise Refused(f'"{request.order}" unlocks no door that is not named')
     match request.order:
         case "lockdown":
             house.lockdown(request.doors, by)

@@ -69,7 +69,7 @@ class DoorsRequest(_Request):
 
 
 class DoorOrderRequest(_Request):
-    """What an operator does to doors; no door stands for all of them where that makes sense."""
+    """What an operator does to doors; no door stands for all of them, where that unlocks none."""
 
     command: Literal["door-order"]
     order: Literal["lockdown", "normal", "hold-open", "open", "trust-camera"]

@@ -28,6 +28,9 @@ def write_export(path: Path, content: bytes, *, overwrite: bool = False) -> None
     """A new file of mode 0600; raises Refused where there is one, unless told to overwrite."""
     if path.exists() and not overwrite:
         raise Refused(f"{path} exists already", "choose another name or --force")
+    if path.exists() and not path.is_file():
+        # What is put in its place would be a file where others expect a device or a pipe.
+        raise Refused(f"{path} is no regular file", 'choose another name, or "-" for stdout')
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         try:

@@ -64,7 +64,9 @@ def test_periods(asked: dict[str, str], first: str, last: str) -> None:
         {"day": "2026-02-30"},
         {"week": "2026-W54"},
         {"week": "10"},
+        {"week": "9999-W52"},
         {"month": "2026-13"},
+        {"month": "9999-12"},
         {"month": "March"},
         {"day": "today", "month": "this"},
         {"day": "today", "last": "today"},
@@ -119,6 +121,8 @@ def test_times_as_people_write_them() -> None:
         ("2026-03-29 02:30", "skipped"),
         ("2026-10-25 02:30", "twice"),
         ("2027-01-02 12:00", "still to come"),
+        ("0001-01-01 00:00", "no time"),
+        ("0001-01-01 00:00+23:00", "no time"),
     ):
         with pytest.raises(UsageError, match=said):
             moment_in(wrong, BERLIN, now)
@@ -237,6 +241,8 @@ CORRECTION = (
         CORRECTION.replace("AT", "Infinity"),
         CORRECTION.replace("AT", "9" * 400),
         CORRECTION.replace("AT", '"noon"'),
+        CORRECTION.replace("AT", "253402300799"),
+        " " * (1 << 20),
     ],
 )
 def test_a_file_of_another_device_that_is_none_is_named_with_its_line(

@@ -22,7 +22,7 @@ from edgefaced.control.snapshots import Pictures
 from edgefaced.doors.house import House
 from edgefaced.doors.remembered import remember
 from edgefaced.doors.wires import Lock, LockWires, Pulse, Wire
-from edgefaced.errors import Forbidden
+from edgefaced.errors import Forbidden, Refused
 from edgefaced.events import DoorChanged, DoorState
 from edgefaced.sinks.names import GalleryNames
 
@@ -115,7 +115,8 @@ def test_opening_and_holding_open(rig: Rig, edgefaced: Run) -> None:
     assert [type(order) for order in rig.orders] == [Pulse, Pulse]
     assert edgefaced("open", "garage")[0] == 1
     assert edgefaced("open")[0] == 2
-    assert edgefaced("hold-open", "front", "--minutes", "1000")[0] == 2
+    for minutes in ("1000", "nan", "inf", "0"):
+        assert edgefaced("hold-open", "front", "--minutes", minutes)[0] == 2
     assert edgefaced("trust-camera")[0] == 0
 
 
@@ -173,6 +174,15 @@ def test_safe_makes_lines_inactive_also_when_the_configuration_cannot_say_which(
     (own_places / "state" / "door-lines.json").unlink()
     assert document(edgefaced("safe", "--json")[1])["lines"] == []
     assert edgefaced("safe")[1] == "inactive: no line is configured\n"
+
+
+@pytest.mark.parametrize("order", ["open", "hold-open"])
+def test_nothing_unlocks_all_doors_because_none_was_named(own_places: Path, order: str) -> None:
+    rig = Rig(settings(), own_places / "doors.json")
+    ask = f'{{"contract_version": 1, "command": "door-order", "order": "{order}"}}'.encode()
+    with pytest.raises(Refused, match="not named"):
+        next(commands(own_places, rig.house).answer(parse(ask), Access.FULL, SOMEBODY))
+    assert rig.orders == []
 
 
 def test_only_full_access_may_do_anything(own_places: Path) -> None:

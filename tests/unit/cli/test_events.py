@@ -123,7 +123,7 @@ def test_a_time_is_a_date_or_how_long_ago() -> None:
     assert moment_in("2026-03-02T17:00:00+01:00") == datetime(2026, 3, 2, 16, tzinfo=UTC)
     assert moment_in("2026-03-02 17:00") == datetime(2026, 3, 2, 17).astimezone(UTC)
     assert moment_in("2026-03-02") == datetime(2026, 3, 2).astimezone(UTC)
-    for wrong in ("", "soon", "12", "7y", "2026-13-01", "0001-01-01T00:00:00+23:59"):
+    for wrong in ("", "soon", "12", "7y", "2026-13-01", "999999w", "0001-01-01T00:00:00+23:59"):
         with pytest.raises(UsageError):
             moment_in(wrong)
 
@@ -243,6 +243,13 @@ def test_purging_keeps_what_the_configuration_says(edgefaced: Run, own_places: P
     assert positions(edgefaced("events", "list", "--json", "--kind", "face")[1])[-1] == 24
     assert not {22, 23} & set(positions(edgefaced("events", "list", "--json")[1]))
     assert edgefaced("events", "verify")[0] == 0
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e300", "soon"])
+def test_an_age_that_is_none_is_said(edgefaced: Run, own_places: Path, days: str) -> None:
+    record(own_places, event())
+    code, out, err = edgefaced("events", "purge", "--older-than", days)
+    assert (code, out, err.count("\n")) == (2, "", 1)
 
 
 def test_forgetting_a_person(edgefaced: Run, own_places: Path, ann: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -94,6 +95,16 @@ def test_files_are_written_whole_and_private(tmp_path: Path) -> None:
     write_export(path, b"two", overwrite=True)
     assert read_export(path) == b"two"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link, tmp_path):
+        with pytest.raises(Refused, match="no regular file"):
+            write_export(path, b"one", overwrite=True)
+    assert pipe.is_fifo()
 
 
 def test_places_that_do_not_do(tmp_path: Path) -> None:
