@@ -31,6 +31,7 @@ class LedgerSection(Section):
     """The same for records of attendance and their corrections."""
     attendance_records: Records = 1_000_000
     maximum_megabytes: Annotated[int, Field(ge=8, le=1_000_000)] = 256
-    """Above this the oldest go, also those that a sink still waits for; that is announced."""
+    """Above this the oldest go, also those that a sink still waits for; that is announced. What is
+    kept for more days than the rest goes last."""
     kinds: dict[Kind | Literal["redaction"], KeepSection] = Field(default_factory=dict)
     """Other limits for a kind of event, instead of all above but the last."""

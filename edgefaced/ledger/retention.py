@@ -7,6 +7,7 @@ last record in it, on which the next one stands.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -151,23 +152,50 @@ def _shrink(
     if retention.maximum_bytes is None or used <= retention.maximum_bytes:
         return Purge(purged)
     with database.writing() as db:
-        (count,) = db.execute("SELECT count(*) FROM records").fetchone()
-        too_many = min(PORTION, round(count * (1 - 0.9 * retention.maximum_bytes / used)) + 1)
-        found = db.execute(
-            "SELECT position, body IS NULL FROM records ORDER BY position LIMIT ?", (too_many,)
-        ).fetchall()
+        counts = dict(db.execute("SELECT kind, count(*) FROM records GROUP BY kind").fetchall())
+        excess = 1 - 0.9 * retention.maximum_bytes / used
+        too_many = min(PORTION, round(sum(counts.values()) * excess) + 1)
+        found = _oldest(db, _dispensable(counts, retention), too_many)
         if not found:
             return Purge(purged)
+        leave_out(db, seals, [position for position, _ in found])
         lost = {
             name: sum(position > cursor and not empty for position, empty in found)
             for name, cursor in waiting.items()
         }
         for name, events in lost.items():
             lose(db, name, events)
-            rows.advance(db, name, found[-1][0])
-        leave_out(db, seals, [position for position, _ in found])
+            rows.advance(db, name, _last_gone(db, waiting[name]))
     left = {name: events for name, events in lost.items() if events}
     return Purge(purged + len(found), left, more=database.used_bytes() > retention.maximum_bytes)
+
+
+def _dispensable(counts: Mapping[str | None, int], retention: Retention) -> Collection[str | None]:
+    """What goes first: not what is to be kept for longer than the rest (attendance, by default),
+    which is always the oldest and would be all that goes. With little else, everything.
+    """
+    usual = retention.default.days or math.inf
+    short = [kind for kind in counts if (retention.of(kind).days or math.inf) <= usual]
+    few = sum(counts[kind] for kind in short) < sum(counts.values()) / 10
+    return list(counts) if few else short
+
+
+def _oldest(
+    db: sqlite3.Connection, kinds: Collection[str | None], count: int
+) -> list[tuple[int, bool]]:
+    """Positions, and whether a record is empty: a redacted one has no kind."""
+    last = rows.head_row(db)[0].position
+    return sorted(
+        (position, kind is None) for kind in kinds for position in _positions(db, kind, last, count)
+    )[:count]
+
+
+def _last_gone(db: sqlite3.Connection, cursor: int) -> int:
+    """Up to where nothing is left behind a cursor."""
+    (next_one,) = db.execute(
+        "SELECT min(position) FROM records WHERE position > ?", (cursor,)
+    ).fetchone()
+    return rows.head_row(db)[0].position if next_one is None else int(next_one) - 1
 
 
 def lose(db: sqlite3.Connection, sink: str, events: int) -> None:

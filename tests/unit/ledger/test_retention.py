@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from ledgers import NOON, event, seen, troubles
 
-from edgefaced.events import CameraChanged, Happening, Trouble
+from edgefaced.events import Attended, CameraChanged, Happening, Trouble
 from edgefaced.ledger.retention import Keep, Retention, runs
 from edgefaced.ledger.rows import microseconds
 from edgefaced.ledger.store import Ledger
 from edgefaced.ledger.verify import verify
+from edgefaced.types import Direction
 
 
 @pytest.fixture
@@ -109,6 +110,34 @@ def test_the_bound_on_its_size_is_above_all_and_what_is_lost_is_counted(ledger: 
     assert (cursors["webhook"].position, cursors["webhook"].lost) == (2000, 0)
     assert kept(ledger)[0] == purged + 1
     assert ledger.purge(Retention(maximum_bytes=bound), now_us=None, holders=()).purged == 0
+
+
+def test_what_is_kept_longest_goes_last_for_the_ledgers_size(ledger: Ledger) -> None:
+    attended = [event(Attended("ann", Direction.IN, "device", str(i))) for i in range(300)]
+    ledger.append(attended)
+    for _ in range(3):
+        ledger.append(troubles(600))
+    ledger.settle_cursors(["mqtt"])
+    ledger.append([*troubles(20), event(attended[0].happening), *troubles(20)])
+    bound = ledger.database.used_bytes() // 2
+    retention = Retention(Keep(days=90), {"attendance": Keep(days=730)}, bound)
+    while ledger.purge(retention, now_us=None, holders=["mqtt"]).more:
+        pass
+    left = [record.event.happening for record in ledger.after(0, limit=10_000)]
+    assert sum(isinstance(happening, Attended) for happening in left) == 301
+    assert ledger.database.used_bytes() <= bound
+    assert verify(ledger).clean
+    # With nothing else worth the name, it is the oldest all the same; a sink still gets the rest.
+    retention = Retention(Keep(days=90), {"attendance": Keep(days=730)}, bound // 8)
+    ledger.append([event(attended[1].happening)])
+    lost = 0
+    while (done := ledger.purge(retention, now_us=None, holders=["mqtt"])).more or done.purged:
+        lost += done.lost.get("mqtt", 0)
+    assert len(ledger.after(0, limit=10_000)) < 301
+    cursor = ledger.cursors()["mqtt"]
+    assert cursor.lost == lost
+    assert len(ledger.after(cursor.position)) + lost == 42
+    assert verify(ledger).clean
 
 
 def test_an_empty_ledger_can_be_no_smaller(ledger: Ledger) -> None:
