@@ -23,6 +23,7 @@ from edgefaced.benchmark.serial import (
     look_with,
     run_serially,
 )
+from edgefaced.benchmark.slow import SlowFigures, run_slowly
 from edgefaced.benchmark.stage_time import StageClocks, StageCost, stage_costs
 from edgefaced.benchmark.tallied import Tally
 from edgefaced.benchmark.turns import Contender, take_turns
@@ -66,6 +67,8 @@ class LineFigures:
     stages: tuple[StageCost, ...]
     """Of the same."""
     rivals: tuple[Rival, ...]
+    slow: tuple[SlowFigures, ...]
+    """With a recogniser that takes longer, where that was asked for; on `live_film`."""
     noise: Noise
 
     @property
@@ -142,6 +145,7 @@ def measure_line(
     *,
     rounds: int,
     beside_insightface: bool,
+    slower_ms: Sequence[float] = (),
     told: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> LineFigures:
     """The line and its rivals, once a round each, and once on `live_film` in its own time.
@@ -190,6 +194,10 @@ def measure_line(
         for name, look in looks.items():
             live[name] = run_serially(name, eager, live_film, look, embedding.model_id, pace="real")
             told("in the film's own time", 2 + len(live), 2 + len(looks))
+        slow: list[SlowFigures] = []
+        for delay_ms in slower_ms:
+            slow.append(run_slowly(bench, live_film, delay_ms))
+            told("with a slower recogniser", len(slow), len(slower_ms))
     return LineFigures(
         film=film.name,
         costs=costs,
@@ -197,6 +205,7 @@ def measure_line(
         ours_live=ours_live,
         stages=stage_costs(clocks.times, hooked.times, ours_live.frames),
         rivals=tuple(rival(ours, passings, live[name]) for name, passings in theirs.items()),
+        slow=tuple(slow),
         noise=watch.noise(),
     )
 

@@ -261,6 +261,12 @@ def start(
     type=click.Choice(["insightface"]),
     help="Run this program on the film, too.",
 )
+@click.option(
+    "--slower-ms",
+    type=click.FloatRange(0.0),
+    multiple=True,
+    help="How old frames are when they are judged by a recogniser that takes so much longer.",
+)
 @json_option
 @pass_context
 def line(
@@ -271,6 +277,7 @@ def line(
     rounds: int,
     threads: int | None,
     beside: str | None,
+    slower_ms: tuple[float, ...],
     as_json: bool,
 ) -> None:
     """Measure the daemon's line beside finding and embedding every face of every frame."""
@@ -288,7 +295,13 @@ def line(
                 )
             film, live = staged_films(photograph, seconds=STANDING_SECONDS, visits=VISITS)
         figures = measure_line(
-            rig, film, live, rounds=rounds, beside_insightface=beside is not None, told=told
+            rig,
+            film,
+            live,
+            rounds=rounds,
+            beside_insightface=beside is not None,
+            slower_ms=slower_ms,
+            told=told,
         )
     if as_json:
         print_json(

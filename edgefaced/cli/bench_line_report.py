@@ -79,6 +79,13 @@ def line_lines(figures: LineFigures) -> list[str]:
     lines.append("capture to decision, in the film's own time:")
     for live in (figures.ours_live, *(rival.live for rival in figures.rivals)):
         lines.append(f"  {live.name}: {_ages(live)}, {live.cpu_per_minute:.2f} CPU s a minute")
+    for slow in figures.slow:
+        thirds = ", ".join(f"{p95:.0f}" for p95 in slow.p95_of_thirds_ms())
+        lines.append(
+            f"a recogniser {slow.delay_ms:g} ms slower: 95 % of the frames judged were younger "
+            f"than {thirds} ms in the thirds of the film, the oldest {max(slow.ages_ms):.0f} ms "
+            f"(two looks: {slow.two_looks_ms:.0f} ms), n = {len(slow.ages_ms)}"
+        )
     return lines
 
 
@@ -100,6 +107,9 @@ def line_body(figures: LineFigures) -> dict[str, Any]:
                 "live": _passing(rival.live),
             }
             for rival in figures.rivals
+        ],
+        "slow": [
+            {**asdict(slow), "p95_of_thirds_ms": slow.p95_of_thirds_ms()} for slow in figures.slow
         ],
         "noise": asdict(figures.noise),
     }
