@@ -10,12 +10,14 @@ import select
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from edgefaced.doors.guarded import GuardGone, GuardProcess
 from edgefaced.doors.house import House
 from edgefaced.doors.plan import DoorPlan, InputWire
 from edgefaced.doors.remembered import remember
+from edgefaced.doors.safe import make_safe
 from edgefaced.doors.wires import Fault, Late, Locked, Ready, Report, Sent, Unlocked
 from edgefaced.errors import DependencyMissing, GpioError, StorageError
 from edgefaced.events import Happening
@@ -156,7 +158,7 @@ class Attendant:
                 self._say(detail)
 
     def _lose_guard(self, why: str) -> None:
-        """The lines are inactive once the next guard has them, which is tried at once."""
+        """The lines are made inactive here, and the next guard is tried at once."""
         self._say(why)
         self._end_guard(self._said or why)
 
@@ -166,6 +168,10 @@ class Attendant:
         if self._guard is not None:
             self._guard.close()
             self._guard = None
+            # A guard that was killed has left them as they were, and the next one takes a moment
+            # to start, or cannot.
+            with suppress(GpioError, DependencyMissing):
+                make_safe(self._locks, patience_seconds=0.0)
 
     def _say(self, what: str) -> None:
         """Once, however often it is tried again; the first reason says most."""

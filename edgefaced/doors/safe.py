@@ -13,14 +13,15 @@ PATIENCE_SECONDS = 5.0
 """A guard whose daemon has gone is gone within milliseconds."""
 
 
-def make_safe(locks: Iterable[LockWires]) -> list[str]:
+def make_safe(locks: Iterable[LockWires], patience_seconds: float = PATIENCE_SECONDS) -> list[str]:
     """Takes every line, which makes it inactive, and gives it back; each whatever the others do.
 
-    Returns their names. Raises the first GpioError or DependencyMissing after all were tried.
+    Whoever holds one has so long to end. Returns their names. Raises the first GpioError or
+    DependencyMissing after all were tried.
     """
     failure: EdgefacedError | None = None
     done = []
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + patience_seconds
     for wire in dict.fromkeys(wire for lock in locks for wire in lock.outputs):
         try:
             _make_inactive(wire, until)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,6 +49,14 @@ class Ear:
     def heard(self, kind: type[Happening], text: str = "", times: int = 1) -> None:
         """Waits until that has been told so often."""
         self.wait(lambda: sum(isinstance(h, kind) and text in str(h) for h in self.told) >= times)
+
+
+def read_of_process(file: Path) -> bytes:
+    """Nothing where it has just ended."""
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 class Rig:
@@ -100,16 +109,15 @@ class Rig:
 
     def guard(self) -> int:
         """The guard's process id."""
-        own = f"/proc/{os.getpid()}/task"
         children = {
             int(child)
-            for task in Path(own).iterdir()
-            for child in (task / "children").read_text().split()
+            for task in Path(f"/proc/{os.getpid()}/task").iterdir()
+            for child in read_of_process(task / "children").split()
         }
         (pid,) = (
             child
             for child in children
-            if b"edgefaced.doors.guard" in Path(f"/proc/{child}/cmdline").read_bytes()
+            if b"edgefaced.doors.guard" in read_of_process(Path(f"/proc/{child}/cmdline"))
         )
         return pid
 
@@ -127,6 +135,20 @@ def test_a_decision_pulses_the_line_and_it_ends(rig: Rig) -> None:
     rig.chip.wait("relay", high=False)
     rig.until(lambda: not rig.status.unlocked)
     assert recall(rig.lines_file) == tuple(plan.wires for plan in rig.house.plans.doors)
+
+
+def test_a_killed_guard_leaves_no_door_unlocked_although_there_can_be_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Rig(tmp_path, pulse_ms=30_000).running() as rig:
+        rig.until_ready()
+        rig.house.open(["front"], "by me")
+        rig.chip.wait("relay", high=True)
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "no python"))
+        os.kill(rig.guard(), signal.SIGKILL)
+        rig.chip.wait("relay", high=False)
+        rig.until(lambda: rig.status.lock not in ("ready", ""))
+        assert not rig.status.unlocked
 
 
 def test_a_killed_guard_is_told_and_its_line_locked_by_the_next(tmp_path: Path) -> None:
