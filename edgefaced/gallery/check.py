@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgefaced.errors import EdgefacedError
-from edgefaced.gallery import rows, schema
+from edgefaced.gallery import rows
 from edgefaced.gallery.access import access_place
 from edgefaced.gallery.lock import get_meta
 from edgefaced.gallery.protection import Place, Protection
+from edgefaced.gallery.schema import SCHEMA
 from edgefaced.gallery.store import Gallery
 from edgefaced.types import Embedding
 
@@ -52,7 +53,7 @@ def figures_of(gallery: Gallery) -> GalleryFigures:
             "SELECT model_id, count(*) FROM templates GROUP BY model_id ORDER BY model_id"
         )
         return GalleryFigures(
-            schema_version=schema.VERSION,
+            schema_version=SCHEMA.version,
             revision=rows.revision(db),
             people=_count(db, "people"),
             templates=dict(models.fetchall()),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from edgefaced.errors import GalleryDamaged, Refused, StorageError
 from edgefaced.gallery.exchange import LARGEST_BYTES
-from edgefaced.gallery.keyfile import sync_folder
+from edgefaced.storage.files import sync_folder
 
 
 def read_export(path: Path) -> bytes:

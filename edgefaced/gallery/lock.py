@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.errors import GalleryDamaged, KeyMissing, KeyWrong, StorageError
-from edgefaced.gallery import keyfile
 from edgefaced.gallery.database import Database, create
 from edgefaced.gallery.protection import Protection
+from edgefaced.storage import files, keyfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Lock:
 
 def start(path: Path, key_file: Path) -> None:
     """A new, empty gallery where there is none; what an interrupted start left is swept."""
-    with keyfile.alone_in(path.parent):
-        keyfile.sweep(path)
+    with files.alone_in(path.parent):
+        files.sweep(path)
         if key_file.name != keyfile.CREDENTIAL and key_file.parent.exists():
-            keyfile.sweep(key_file)
+            files.sweep(key_file)
         if path.exists():
             return
         master = keyfile.read_or_create_key(key_file)
@@ -86,7 +86,7 @@ def settle_key(database: Database, key_file: Path) -> None:
                 draft.replace(key_file)
             else:
                 draft.unlink(missing_ok=True)
-            keyfile.sync_folder(key_file.parent)
+            files.sync_folder(key_file.parent)
         except OSError as error:
             raise StorageError(f"{key_file} cannot be written: {error.strerror}") from error
 

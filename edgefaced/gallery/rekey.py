@@ -6,11 +6,12 @@ import secrets
 import sqlite3
 
 from edgefaced.errors import GalleryError
-from edgefaced.gallery import keyfile, rows
+from edgefaced.gallery import rows
 from edgefaced.gallery.access import access_place
 from edgefaced.gallery.lock import draft_of, mark_scrub, set_key, settle_key
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.store import Gallery
+from edgefaced.storage import files, keyfile
 
 
 def rotate_key(gallery: Gallery) -> bool:
@@ -28,9 +29,9 @@ def rotate_key(gallery: Gallery) -> bool:
     settle_key(gallery.database, key_file)
     master, gallery_id = secrets.token_bytes(keyfile.KEY_BYTES), secrets.token_bytes(16)
     with gallery.writing() as db:
-        with keyfile.alone_in(gallery.database.path.parent):
-            keyfile.sweep(key_file)
-            published = keyfile.publish(draft_of(key_file), master)
+        with files.alone_in(gallery.database.path.parent):
+            files.sweep(key_file)
+            published = files.publish(draft_of(key_file), master)
         if not published:
             raise GalleryError("another process is exchanging the key", "try again")
         new = Protection(master, gallery_id)

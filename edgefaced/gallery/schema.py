@@ -1,11 +1,30 @@
-"""The gallery's tables, version by version; a new gallery runs every step, an old one the rest."""
+"""The gallery's tables, version by version, and the errors of its file."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
+from edgefaced.errors import (
+    GalleryBusy,
+    GalleryDamaged,
+    GalleryError,
+    GalleryMissing,
+    GalleryTooNew,
+    StorageError,
+)
+from edgefaced.storage.errors import FileErrors, Way
+from edgefaced.storage.schema import Schema
 
-from edgefaced.errors import GalleryDamaged, GalleryTooNew
+ERRORS = FileErrors(
+    what="gallery",
+    missing=Way(GalleryMissing, "`edgefaced enroll` starts one"),
+    replaced=Way(GalleryError, "start again to use the new file"),
+    busy=Way(GalleryBusy, "try again"),
+    full=Way(StorageError, "nothing was changed; make room"),
+    refused=Way(StorageError, "nothing was changed; check the disk and the modes"),
+    damaged=Way(GalleryDamaged, "restore it from `gallery export`"),
+    foreign=Way(GalleryDamaged, "move the file away or restore it"),
+    too_new=Way(GalleryTooNew, "update edgefaced"),
+    system_hint="",
+)
 
 APPLICATION_ID = 0x45466763
 """ASCII "EFgc" in SQLite's header: this file is a gallery."""
@@ -46,46 +65,4 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("ALTER TABLE people ADD COLUMN access BLOB",),
 )
 
-VERSION = len(STEPS)
-
-
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Schema version of a database; raises GalleryDamaged where it is none of ours.
-
-    A gallery of a newer schema raises GalleryTooNew and is not touched.
-    """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID or version < 1:
-        raise GalleryDamaged(f"{path} is not a gallery", "move the file away or restore it")
-    if version > VERSION:
-        raise GalleryTooNew(
-            f"{path} has schema {version}; this edgefaced knows schemas up to {VERSION}",
-            "update edgefaced",
-        )
-    return int(version)
-
-
-def build(connection: sqlite3.Connection) -> None:
-    """The tables of a new gallery, inside the caller's transaction."""
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    _run_steps(connection, 0)
-
-
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Brings an older gallery up to date in one transaction, once, whoever comes first."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _run_steps(connection, version_of(connection, path))
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _run_steps(connection: sqlite3.Connection, version: int) -> None:
-    for step in STEPS[version:]:
-        for statement in step:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+SCHEMA = Schema(APPLICATION_ID, STEPS, ERRORS)

@@ -21,7 +21,7 @@ import numpy as np
 
 from edgefaced.errors import ModelMismatch, Refused, UsageError
 from edgefaced.gallery import rows
-from edgefaced.gallery.database import BUSY_SECONDS, Database
+from edgefaced.gallery.database import Database
 from edgefaced.gallery.lock import Lock, get_meta, mark_scrub, renewed, settle_key, start, unlock
 from edgefaced.gallery.names import (
     checked_external_id,
@@ -40,6 +40,7 @@ from edgefaced.gallery.records import (
     Removal,
     TemplateTable,
 )
+from edgefaced.storage.sqlite import BUSY_SECONDS
 from edgefaced.types import UNIT_TOLERANCE
 
 OTHER_MODEL_HINT = (

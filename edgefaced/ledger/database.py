@@ -1,27 +1,18 @@
-"""One connection to the ledger's SQLite file: durable, scrubbing, and honest about errors."""
+"""One connection to the ledger's SQLite file, used by one thread."""
 
 from __future__ import annotations
 
-import errno
 import secrets
 import sqlite3
-import stat
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from edgefaced.errors import (
-    LedgerBusy,
-    LedgerDamaged,
-    LedgerError,
-    LedgerFull,
-    LedgerMissing,
-)
-from edgefaced.gallery import keyfile
+from edgefaced.errors import LedgerBusy, LedgerFull
 from edgefaced.ledger import schema
-
-BUSY_SECONDS = 5.0
+from edgefaced.ledger.schema import ERRORS
+from edgefaced.storage import database
+from edgefaced.storage.sqlite import BUSY_SECONDS, WRITER, transaction, translated
 
 PAGE_BYTES = 4096
 """A commit syncs whole pages: with small ones an event costs a flash card least."""
@@ -29,24 +20,17 @@ PAGE_BYTES = 4096
 WAL_PAGES = 250
 """The WAL goes home every megabyte."""
 
+PRAGMAS = (*WRITER, f"wal_autocheckpoint = {WAL_PAGES}")
+
 
 class Database:
     """Read and write transactions on an existing ledger file; used by one thread."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
-        self._identity = _identity(path)
-        _tighten(path)
-        with translated(path):
-            self.connection = _connect(path, busy_seconds)
-            try:
-                version = schema.version_of(self.connection, path)
-                _configure(self.connection)
-                if version < schema.VERSION:
-                    schema.migrate(self.connection, path)
-            except BaseException:
-                self.connection.close()
-                raise
+        self._identity = database.identity(path, ERRORS)
+        database.tighten(path)
+        self.connection = database.opened(path, schema.SCHEMA, PRAGMAS, seconds=busy_seconds)
 
     def close(self) -> None:
         self.connection.close()
@@ -58,20 +42,20 @@ class Database:
         Without `synced` a power cut may undo it (and nothing that came before it).
         """
         self.refuse_replaced()
-        with translated(self.path):
+        with translated(self.path, ERRORS):
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
-            with _transaction(self.connection, "BEGIN IMMEDIATE"):
+            with transaction(self.connection, "BEGIN IMMEDIATE"):
                 yield self.connection
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent state of the ledger; keep it short, it holds back scrubbing."""
-        with translated(self.path), _transaction(self.connection, "BEGIN"):
+        with translated(self.path, ERRORS), transaction(self.connection, "BEGIN"):
             yield self.connection
 
     def used_bytes(self) -> int:
         """What the records take; pages that a purge has freed are used again."""
-        with translated(self.path):
+        with translated(self.path, ERRORS):
             (pages,) = self.connection.execute("PRAGMA page_count").fetchone()
             (free,) = self.connection.execute("PRAGMA freelist_count").fetchone()
             (size,) = self.connection.execute("PRAGMA page_size").fetchone()
@@ -79,12 +63,7 @@ class Database:
 
     def refuse_replaced(self) -> None:
         """Raises LedgerError where the path no longer leads to the file that is open here."""
-        with suppress(LedgerMissing):
-            if _identity(self.path) == self._identity:
-                return
-        raise LedgerError(
-            f"{self.path} was replaced or deleted while in use", "it is opened anew at the next try"
-        )
+        database.refuse_replaced(self.path, self._identity, ERRORS)
 
     def rewrite(self) -> bool:
         """Leaves only live records in the files; False where a reader or a full disk prevents it.
@@ -94,7 +73,7 @@ class Database:
         """
         execute = self.connection.execute
         try:
-            with translated(self.path):
+            with translated(self.path, ERRORS):
                 execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 execute("VACUUM")
                 (busy, _, _) = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -105,25 +84,7 @@ class Database:
 
 def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
     """A new ledger file, whole or not at all; of several processes one creates it."""
-    try:
-        keyfile.make_folder(path.parent)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as drafts:
-            draft = Path(drafts) / path.name
-            draft.touch(mode=0o600)
-            with translated(path):
-                connection = _connect(draft)
-                try:
-                    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-                    _configure(connection)
-                    with _transaction(connection, "BEGIN IMMEDIATE"):
-                        schema.build(connection)
-                        fill(connection)
-                finally:
-                    connection.close()  # the last one out: checkpoints, syncs, removes the WAL
-            keyfile.adopt(draft, path.parent)
-            keyfile.link(draft, path)
-    except OSError as error:
-        raise refused(f"{path} cannot be created", error) from error
+    database.create(path, schema.SCHEMA, (f"page_size = {PAGE_BYTES}", *PRAGMAS), fill)
 
 
 def set_aside_log(path: Path) -> None:
@@ -137,81 +98,4 @@ def set_aside_log(path: Path) -> None:
             log.rename(log.with_name(f"{log.name}.orphan-{secrets.token_hex(4)}"))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as error:
-        raise refused(str(log), error) from error
-
-
-def refused(what: str, error: OSError) -> LedgerError:
-    """The error for something that the file system refused."""
-    kind = LedgerFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else LedgerError
-    return kind(f"{what}: {error.strerror}", "check the disk and the modes")
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turns SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise _as_ours(error, path) from error
-
-
-def _as_ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
-    name: str = getattr(error, "sqlite_errorname", "")
-    if not name:
-        return error  # the module's own complaint (wrong thread, closed): a fault of the caller
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return LedgerBusy(f"{path} is locked by another process", "try again")
-    if name.startswith("SQLITE_FULL"):
-        return LedgerFull(f"{path}: the disk is full", "make room")
-    storage = ("SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
-    if name.startswith(storage):
-        return LedgerError(f"{path}: {error}", "check the disk and the modes")
-    return LedgerDamaged(f"{path} is damaged: {error}", "move it away: a new one is begun")
-
-
-def _connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
-    # mode=rw: never creates; isolation_level None: we say BEGIN and COMMIT ourselves.
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=busy_seconds
-    )
-
-
-def _configure(connection: sqlite3.Connection) -> None:
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "secure_delete = ON",
-        "trusted_schema = OFF",
-        f"wal_autocheckpoint = {WAL_PAGES}",
-        "temp_store = MEMORY",  # VACUUM's copy must not land in a temporary file
-    ):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _tighten(path: Path) -> None:
-    """Mode 0600 again for a file that was restored or copied with another one."""
-    with suppress(PermissionError):  # not ours to change; SQLite says what cannot be read
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            path.chmod(0o600)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        raise LedgerMissing(f"there is no ledger at {path}", "`edgefaced run` starts one") from None
-    except OSError as error:
-        raise refused(str(path), error) from error
-    return status.st_dev, status.st_ino
+        raise ERRORS.system(str(log), error) from error

@@ -1,11 +1,30 @@
-"""The ledger's tables, version by version; a new ledger runs every step, an old one the rest."""
+"""The ledger's tables, version by version, and the errors of its file."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
+from edgefaced.errors import (
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerFull,
+    LedgerMissing,
+    LedgerTooNew,
+)
+from edgefaced.storage.errors import FileErrors, Way
+from edgefaced.storage.schema import Schema
 
-from edgefaced.errors import LedgerDamaged, LedgerTooNew
+ERRORS = FileErrors(
+    what="ledger",
+    missing=Way(LedgerMissing, "`edgefaced run` starts one"),
+    replaced=Way(LedgerError, "it is opened anew at the next try"),
+    busy=Way(LedgerBusy, "try again"),
+    full=Way(LedgerFull, "make room"),
+    refused=Way(LedgerError, "check the disk and the modes"),
+    damaged=Way(LedgerDamaged, "move it away: a new one is begun"),
+    foreign=Way(LedgerDamaged, "move the file away or restore it"),
+    too_new=Way(LedgerTooNew, "update edgefaced"),
+    system_hint="check the disk and the modes",
+)
 
 APPLICATION_ID = 0x4546656C
 """ASCII "EFel" in SQLite's header: this file is a ledger of events."""
@@ -55,46 +74,4 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-VERSION = len(STEPS)
-
-
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Schema version of a database; raises LedgerDamaged where it is none of ours.
-
-    A ledger of a newer schema raises LedgerTooNew and is not touched.
-    """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID or version < 1:
-        raise LedgerDamaged(f"{path} is not a ledger", "move the file away or restore it")
-    if version > VERSION:
-        raise LedgerTooNew(
-            f"{path} has schema {version}; this edgefaced knows schemas up to {VERSION}",
-            "update edgefaced",
-        )
-    return int(version)
-
-
-def build(connection: sqlite3.Connection) -> None:
-    """The tables of a new ledger, inside the caller's transaction."""
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    _run_steps(connection, 0)
-
-
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Brings an older ledger up to date in one transaction, once, whoever comes first."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _run_steps(connection, version_of(connection, path))
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _run_steps(connection: sqlite3.Connection, version: int) -> None:
-    for step in STEPS[version:]:
-        for statement in step:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+SCHEMA = Schema(APPLICATION_ID, STEPS, ERRORS)

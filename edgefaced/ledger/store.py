@@ -16,12 +16,13 @@ from types import TracebackType
 
 from edgefaced.errors import EdgefacedError, LedgerDamaged, LedgerError
 from edgefaced.events import Event
-from edgefaced.gallery import keyfile
 from edgefaced.ledger import rows
 from edgefaced.ledger.chain import Seals, genesis, same
-from edgefaced.ledger.database import BUSY_SECONDS, Database, create, set_aside_log
+from edgefaced.ledger.database import Database, create, set_aside_log
 from edgefaced.ledger.records import Cursor, Head, Record
 from edgefaced.ledger.retention import Purge, Retention, purge
+from edgefaced.storage import files, keyfile
+from edgefaced.storage.sqlite import BUSY_SECONDS
 
 
 class Ledger:
@@ -155,9 +156,9 @@ def start(path: Path) -> None:
     if path.exists():
         return
     try:
-        with keyfile.alone_in(path.parent):
-            keyfile.sweep(path)
-            keyfile.sweep(key_file_of(path))
+        with files.alone_in(path.parent):
+            files.sweep(path)
+            files.sweep(key_file_of(path))
             if path.exists():
                 return
             set_aside_log(path)

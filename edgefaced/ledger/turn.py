@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from edgefaced.errors import LedgerBusy
-from edgefaced.gallery import keyfile
-from edgefaced.ledger.database import refused
+from edgefaced.ledger.schema import ERRORS
+from edgefaced.storage import files
 
 
 @contextmanager
@@ -23,16 +23,16 @@ def sole_reader(path: Path, sink: str) -> Iterator[None]:
     try:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise refused(str(place), error) from error
+        raise ERRORS.system(str(place), error) from error
     try:
         try:
-            keyfile.adopt(place, path.parent)
+            files.adopt(place, path.parent)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             hint = "this one will when that ends"
             raise LedgerBusy(f"another process delivers to {sink}", hint) from None
         except OSError as error:
-            raise refused(str(place), error) from error
+            raise ERRORS.system(str(place), error) from error
         yield
     finally:
         os.close(descriptor)

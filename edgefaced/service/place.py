@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgefaced.config.places import Places, places
-from edgefaced.gallery.keyfile import CREDENTIAL
+from edgefaced.storage.keyfile import CREDENTIAL
 
 UNIT = "edgefaced.service"
 

@@ -18,7 +18,8 @@ ALLOWED: dict[str, set[str]] = {
     "protocols": VALUES | {"events"},
     "events": VALUES | {"clock"},
     "clock": set(),
-    "ledger": VALUES | {"events", "core", "gallery"},
+    "storage": VALUES,
+    "ledger": VALUES | {"events", "core", "storage"},
     "attendance": VALUES
     | {"protocols", "events", "config", "core", "gallery", "ledger", "spreadsheet"},
     "spreadsheet": set(),
@@ -28,11 +29,11 @@ ALLOWED: dict[str, set[str]] = {
     "inference": VALUES | {"protocols"},
     "models": VALUES | {"config", "core", "inference"},
     "recognition": VALUES | {"protocols", "config", "core", "inference", "models"},
-    "gallery": VALUES | {"protocols", "core"},
+    "gallery": VALUES | {"protocols", "core", "storage"},
     "pictures": VALUES,
     "enrolment": VALUES
     | {"protocols", "config", "core", "gallery", "models", "pictures", "recognition"},
-    "service": VALUES | {"config", "models", "gallery"},
+    "service": VALUES | {"config", "models", "gallery", "storage"},
     "sensors": VALUES,
     "gpio": VALUES,
     "sinks": VALUES | {"protocols", "events", "gallery", "config"},

@@ -12,8 +12,8 @@ import pytest
 from edgefaced.config.credential import NAME, service_key
 from edgefaced.config.places import Places, places
 from edgefaced.errors import KeyMissing
-from edgefaced.gallery.keyfile import CREDENTIAL
 from edgefaced.gallery.store import Gallery
+from edgefaced.storage.keyfile import CREDENTIAL
 
 SHIPPED = Path(__file__).resolve().parents[3] / "systemd" / "edgefaced.service"
 KEY = bytes(range(32))

@@ -18,12 +18,13 @@ from edgefaced.errors import (
     GalleryTooNew,
     StorageError,
 )
-from edgefaced.gallery import keyfile, schema
 from edgefaced.gallery.database import Database
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.rows import vector_place
+from edgefaced.gallery.schema import SCHEMA
 from edgefaced.gallery.store import Gallery
+from edgefaced.storage import keyfile
 
 Template = Callable[..., NewTemplate]
 
@@ -63,8 +64,8 @@ def test_the_connection_is_durable_and_scrubs(gallery: Gallery) -> None:
     assert pragma(db, "trusted_schema") == 0
     assert pragma(db, "temp_store") == 2, "memory"
     assert pragma(db, "busy_timeout") == 5000
-    assert pragma(db, "application_id") == schema.APPLICATION_ID
-    assert pragma(db, "user_version") == schema.VERSION
+    assert pragma(db, "application_id") == SCHEMA.application_id
+    assert pragma(db, "user_version") == SCHEMA.version
     assert pragma(db, "integrity_check") == "ok"
 
 
@@ -88,9 +89,9 @@ def test_no_name_and_no_vector_lies_open_in_the_files(
 def test_a_newer_schema_is_left_alone(gallery: Gallery, path: Path, key_file: Path) -> None:
     gallery.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+        db.execute(f"PRAGMA user_version = {SCHEMA.version + 1}")
     before = path.read_bytes()
-    with pytest.raises(GalleryTooNew, match=rf"schema {schema.VERSION + 1}.*update edgefaced"):
+    with pytest.raises(GalleryTooNew, match=rf"schema {SCHEMA.version + 1}.*update edgefaced"):
         Gallery.open(path, key_file, create=True)
     assert path.read_bytes() == before
 
@@ -141,7 +142,7 @@ def test_an_older_gallery_is_brought_up_to_date(
         assert (person.id, person.templates, person.enrolled_at.year) == (schema_1, 1, 2024)
         gallery.enrol("Ann", [template(2, b"png")], extend=True)
         assert [c.person_id for c in gallery.changes_since(0).items] == [schema_1]
-        assert pragma(gallery.database.connection, "user_version") == schema.VERSION
+        assert pragma(gallery.database.connection, "user_version") == SCHEMA.version
         assert pragma(gallery.database.connection, "journal_mode") == "wal"
         migrated = tables(gallery.database.connection)
     with Gallery.open(path.with_name("new.db"), key_file, create=True) as new:

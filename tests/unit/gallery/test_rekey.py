@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from edgefaced.errors import GalleryError, KeyMissing, KeyWrong
-from edgefaced.gallery import keyfile
 from edgefaced.gallery.check import check_gallery
 from edgefaced.gallery.lock import draft_of
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.rekey import rotate_key
 from edgefaced.gallery.store import Gallery
+from edgefaced.storage import files, keyfile
 
 Template = Callable[..., NewTemplate]
 
@@ -55,7 +55,7 @@ def test_power_lost_before_the_commit(
     gallery: Gallery, path: Path, key_file: Path, template: Template
 ) -> None:
     gallery.enrol("Ann", [template(1)])
-    keyfile.publish(draft_of(key_file), bytes(range(32)))
+    files.publish(draft_of(key_file), bytes(range(32)))
     gallery.close()
     with Gallery.open(path, key_file) as again:
         assert [p.name for p in again.people()] == ["Ann"]
@@ -84,7 +84,7 @@ def test_power_lost_after_the_commit(
     # As if the draft had not yet been moved.
     key_file.rename(draft_of(key_file))
     if old_key == "there":
-        keyfile.publish(key_file, old)
+        files.publish(key_file, old)
     with Gallery.open(path, key_file) as again:
         assert [p.name for p in again.people()] == ["Ann"]
     assert not draft_of(key_file).exists()
@@ -97,7 +97,7 @@ def test_a_draft_of_another_gallery_does_not_help(
 ) -> None:
     gallery.close()
     key_file.unlink()
-    keyfile.publish(draft_of(key_file), bytes(range(32)))
+    files.publish(draft_of(key_file), bytes(range(32)))
     with pytest.raises(KeyWrong):
         Gallery.open(path, key_file)
     draft_of(key_file).unlink()
@@ -107,7 +107,7 @@ def test_a_draft_of_another_gallery_does_not_help(
 
 def test_a_credential_is_not_ours_to_change(path: Path, template: Template) -> None:
     credential = path.parent / "credentials" / keyfile.CREDENTIAL
-    keyfile.publish(credential, bytes(range(32)))
+    files.publish(credential, bytes(range(32)))
     with Gallery.open(path, credential, create=True) as gallery:
         gallery.enrol("Ann", [template(1)])
         with pytest.raises(GalleryError, match="systemd credential"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def next_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """As an edgefaced to come sees the ledger of today."""
-    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, NEXT))
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    return schema.VERSION
+    to_come = replace(schema.SCHEMA, steps=(*schema.STEPS, NEXT))
+    monkeypatch.setattr(schema, "SCHEMA", to_come)
+    return to_come.version
 
 
 def tables(path: Path) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from edgefaced.config.places import places
 from edgefaced.errors import GalleryError, KeyMissing, KeyWrong, StorageError
-from edgefaced.gallery import keyfile
+from edgefaced.storage import files, keyfile
 
 
 def test_a_key_is_random_private_and_whole(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_key_is_random_private_and_whole(tmp_path: Path) -> None:
 def test_a_key_that_is_there_is_used(tmp_path: Path) -> None:
     key = keyfile.read_or_create_key(tmp_path / "key")
     assert keyfile.read_or_create_key(tmp_path / "key") == key
-    assert not keyfile.publish(tmp_path / "key", bytes(32)), "never overwritten"
+    assert not files.publish(tmp_path / "key", bytes(32)), "never overwritten"
     assert keyfile.read_key(tmp_path / "key") == key
 
 

@@ -1,0 +1,1 @@
+"""SQLite files and keys that are durable, private, and honest about errors."""
