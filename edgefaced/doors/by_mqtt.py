@@ -13,6 +13,7 @@ from edgefaced.sinks.mqtt.sink import Obey
 from edgefaced.sinks.mqtt.topics import Topics
 
 BY = "by MQTT"
+LONGEST_TOLD = 300
 OPEN = (DoorState.OPENED, DoorState.FORCED, DoorState.HELD_OPEN)
 
 
@@ -22,15 +23,22 @@ def obedience_of(house: House) -> Obey:
     Nothing unlocks a door by MQTT: who may publish on a broker is not known here.
     """
     orders = {"lockdown": house.lockdown, "normal": house.normal}
+    told = False
 
     def obey(name: str, payload: bytes) -> None:
+        nonlocal told
         order = orders.get(name)
         if order is None:
             return
         try:
             order(payload.decode(errors="replace").split(), BY)
         except EdgefacedError as error:
-            house.say(f"{name} {BY}: {error.message}")
+            # Once in a row: a flood of nonsense must not fill the ledger.
+            if not told:
+                house.say(f"{name} {BY}: {error.message[:LONGEST_TOLD]}")
+            told = True
+        else:
+            told = False
 
     return obey
 

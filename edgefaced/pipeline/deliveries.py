@@ -114,7 +114,9 @@ class Deliveries:
             if plan.announces:
                 self._announcer_ended(name)
 
-        crew.add(f"deliver {name}", stage.run, finish)
+        # Who decides about doors must be alive; a journal or a reader of a pipe that hangs is none
+        # of the door's business.
+        crew.add(f"deliver {name}", stage.run, finish, vital=plan.announces)
 
     def _add_lasting(
         self, name: str, plan: SinkPlan | ClerkPlan, recording: Recording, crew: Crew

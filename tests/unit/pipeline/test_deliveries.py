@@ -561,8 +561,12 @@ def test_without_a_ledger_momentary_sinks_are_told_so() -> None:
 
 def test_a_sink_or_a_disk_that_hangs_is_no_reason_to_start_anew() -> None:
     crew = Crew()
-    plans = {"mqtt": plan(Pupil()), "door": plan(Pupil(), Delivery.MOMENTARY)}
+    plans = {
+        "mqtt": plan(Pupil()),
+        "journal": plan(Pupil(), Delivery.MOMENTARY),
+        "door": SinkPlan(Pupil, Delivery.MOMENTARY, announces=True),
+    }
     Deliveries("door", plans, Recording(Disk(Path("nowhere")).open), crew)
     assert not crew.moved_since(0)
     crew.heartbeats["deliver door"].beat()
-    assert crew.moved_since(0), "neither the recorder nor a lasting sink is waited for"
+    assert crew.moved_since(0), "neither the recorder nor any other sink is waited for"
