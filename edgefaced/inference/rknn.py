@@ -68,10 +68,9 @@ class RknnBackend:
             lite.release()
             raise
         self._lite: Lite | None = lite
-        self._options: dict[str, Any] = {"data_format": ["nhwc"]}
-        if "reuse_outputs" in inspect.signature(lite.inference).parameters:
-            # Since 2.5: no new memory at every call. What it gives is copied in any case.
-            self._options["reuse_outputs"] = True
+        # Since 2.5: no new memory at every call. What it gives is copied in any case.
+        reuses = "reuse_outputs" in inspect.signature(lite.inference).parameters
+        self._options: dict[str, Any] = {"reuse_outputs": True} if reuses else {}
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -87,9 +86,9 @@ class RknnBackend:
             raise ModelError("the network is closed", "open it again")
         check_thread(self._thread, self._id)
         check_feeds(self._inputs, feeds)
-        given = self._lite.inference(
-            [np.ascontiguousarray(feeds[self._inputs[0].name])], **self._options
-        )
+        picture = np.ascontiguousarray(feeds[self._inputs[0].name])
+        # A new list each time: the library writes numbers into the one that it is given.
+        given = self._lite.inference([picture], data_format=["nhwc"], **self._options)
         if given is None:
             raise ModelError(f"{self._id}: the NPU gave no answer", LOG_ABOVE)
         answer = copied(given, self._outputs, self._id)

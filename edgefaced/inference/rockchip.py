@@ -7,9 +7,7 @@ their versions in files.
 from __future__ import annotations
 
 import mmap
-import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +22,8 @@ CHIPS = {
 """
 
 COMPATIBLE = Path("proc/device-tree/compatible")
-LIBRARY_VARIABLE = "LIBRKNNRT_PATH"
-"""By which rknn-toolkit-lite2 is told of a library elsewhere."""
 LIBRARY = Path("usr/lib/librknnrt.so")
+"""Where rknn-toolkit-lite2 looks for it, and nowhere else."""
 DRIVER_FILES = (Path("sys/kernel/debug/rknpu/version"), Path("proc/rknpu/version"))
 
 _LIBRARY_VERSION = re.compile(rb"librknnrt version: (\d+(?:\.\d+)+)")
@@ -47,13 +44,12 @@ class Npu:
     driver: str | None
 
 
-def find_npu(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> Npu | None:
+def find_npu(root: Path = Path("/")) -> Npu | None:
     """None on a board that has none of these chips; `root` holds proc, sys and usr."""
     chip = chip_of(_read(root / COMPATIBLE))
     if chip is None:
         return None
-    named = environment.get(LIBRARY_VARIABLE)
-    library = Path(named) if named else root / LIBRARY
+    library = root / LIBRARY
     there = library.is_file()
     target, cores = CHIPS[chip]
     return Npu(

@@ -84,11 +84,16 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
         def get_sdk_version(self) -> str | None:
             return board.sdk
 
-        def _infer(self, inputs: list[NDArray[Any]], *, reuse: bool) -> list[NDArray[Any]] | None:
+        def _infer(
+            self, inputs: list[NDArray[Any]], data_format: list[Any], *, reuse: bool
+        ) -> list[NDArray[Any]] | None:
             board.calls.append("inference")
             self._count += 1
             if self._network is None or self._count - 1 == board.fails_at:
                 return None
+            if data_format != ["nhwc"]:
+                return None
+            data_format[0] = 1  # as the real one does: the list serves once
             (image,) = inputs
             if image.dtype != np.uint8 or not image.flags.c_contiguous:
                 return None
@@ -110,13 +115,13 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
 
     class Old(RKNNLite):
         def inference(self, inputs: Any, data_format: Any = None) -> Any:
-            return self._infer(inputs, reuse=False)
+            return self._infer(inputs, data_format, reuse=False)
 
     class New(RKNNLite):
         def inference(
             self, inputs: Any, data_format: Any = None, reuse_outputs: bool = False
         ) -> Any:
-            return self._infer(inputs, reuse=reuse_outputs)
+            return self._infer(inputs, data_format, reuse=reuse_outputs)
 
     Garbage.alive = Garbage.most = 0
     package, api = ModuleType("rknnlite"), ModuleType("rknnlite.api")
