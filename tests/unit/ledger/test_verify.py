@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -12,8 +13,9 @@ import pytest
 from ledgers import ANN, BOB, event, seen, tamper, troubles
 
 from edgefaced.errors import LedgerDamaged
-from edgefaced.events import DecisionMade
+from edgefaced.events import DecisionMade, Unknown
 from edgefaced.ledger.chain import content_of, digest_of
+from edgefaced.ledger.codec import encode
 from edgefaced.ledger.records import Head
 from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.retention import Keep, Retention
@@ -60,6 +62,17 @@ def test_an_untouched_one_is_clean(path: Path) -> None:
     assert (verdict.records, verdict.redacted, verdict.purged) == (20, 5, 20)
     assert verdict.head.position == 40
     assert judged(path, verdict.head).clean
+
+
+def test_what_a_newer_version_has_filed_under_a_person_is_no_fault(path: Path) -> None:
+    made = event(seen(ANN))
+    body = encode(made).replace(b'"kind":"face"', b'"kind":"levitation"')
+    with Ledger.open(path) as ledger:
+        ledger.append([dataclasses.replace(made, happening=Unknown("levitation", body.decode()))])
+    tamper(path, sql("UPDATE records SET person = 'ann' WHERE kind = 'levitation'"))
+    assert judged(path).clean
+    tamper(path, sql("UPDATE records SET kind = 'face' WHERE kind = 'levitation'"))
+    assert "filed as something else" in said(path)
 
 
 def test_an_empty_one_is_clean(tmp_path: Path) -> None:
