@@ -13,6 +13,7 @@ from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.clock import is_synchronised
 from edgefaced.errors import LedgerBusy, UsageError
+from edgefaced.ledger.database import logs_set_aside
 from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.retention import Keep, Retention
 from edgefaced.outlets import retention_of
@@ -87,6 +88,8 @@ def _forget(context: CliContext, person: str, *, yes: bool, as_json: bool) -> in
         print_json({"person_id": person_id, "redacted": done.records, "scrubbed": done.scrubbed})
     else:
         stdout.print(plain(f"{done.records} records about {person} redacted"))
+    for log in logs_set_aside(context.places.events_file):
+        note(f"edgefaced: {log} is of a ledger that was taken away: it may still tell of {person}")
     if not done.scrubbed:
         note(f"edgefaced: {REMAINS}")
         return LedgerBusy.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ PAGE_BYTES = 4096
 
 WAL_PAGES = 250
 """The WAL goes home every megabyte."""
+
+ASIDE = ".orphan-"
 
 PRAGMAS = (*WRITER, f"wal_autocheckpoint = {WAL_PAGES}")
 
@@ -95,7 +98,12 @@ def set_aside_log(path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
     try:
         if log.exists():
-            log.rename(log.with_name(f"{log.name}.orphan-{secrets.token_hex(4)}"))
+            log.rename(log.with_name(f"{log.name}{ASIDE}{secrets.token_hex(4)}"))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as error:
         raise ERRORS.system(str(log), error) from error
+
+
+def logs_set_aside(path: Path) -> list[Path]:
+    """Logs of ledgers that were once at this path; a person must say what they are for."""
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}-wal{ASIDE}*"))

@@ -269,6 +269,20 @@ def test_forgetting_a_person(edgefaced: Run, own_places: Path, ann: str) -> None
     assert edgefaced("events", "purge", "--person", "Zoe", "--yes")[0] == 1
 
 
+def test_a_log_of_before_that_may_still_tell_of_a_person_is_named(
+    edgefaced: Run, own_places: Path, ann: str
+) -> None:
+    path = record(own_places, event(seen(ann)))
+    with Ledger.open(path) as ledger:
+        ledger.append([event(seen(ann))])
+        path.unlink()
+        record(own_places, event(seen(ann)))
+    (log,) = path.parent.glob("*orphan*")
+    code, _, err = edgefaced("events", "purge", "--person", ann, "--yes")
+    assert code == 0
+    assert str(log) in err
+
+
 def test_whoever_removes_a_person_is_told_of_the_events(
     edgefaced: Run, own_places: Path, ann: str
 ) -> None:
