@@ -23,6 +23,7 @@ import pytest
 from door_rigs import ANN as KNOWN
 from door_rigs import Rig, seen, settings
 from file_chip import PATIENCE_SECONDS, FileChip
+from guards import guard_of
 from stand_in_pack import PACK
 
 from edgefaced.config.places import places
@@ -176,15 +177,6 @@ def until(process: subprocess.Popen[str], **wanted: object) -> dict[str, Any]:
         if wanted.items() <= event.items():
             return event
     raise AssertionError(f"it ended before {wanted}: {process.stderr and process.stderr.read()}")
-
-
-def guard_of(daemon: int) -> int:
-    """The process that holds the lines."""
-    for task in Path(f"/proc/{daemon}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            if b"edgefaced.doors.guard" in Path(f"/proc/{child}/cmdline").read_bytes():
-                return int(child)
-    raise AssertionError("there is no guard")
 
 
 def gone(pid: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from door_rigs import ALWAYS, BOOT, seen, settings
 from file_chip import PATIENCE_SECONDS, FileChip
+from guards import guard_of
 
 from edgefaced.doors.attendant import Attendant
 from edgefaced.doors.book import Book
@@ -49,14 +50,6 @@ class Ear:
     def heard(self, kind: type[Happening], text: str = "", times: int = 1) -> None:
         """Waits until that has been told so often."""
         self.wait(lambda: sum(isinstance(h, kind) and text in str(h) for h in self.told) >= times)
-
-
-def read_of_process(file: Path) -> bytes:
-    """Nothing where it has just ended."""
-    try:
-        return file.read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
 
 
 class Rig:
@@ -109,17 +102,7 @@ class Rig:
 
     def guard(self) -> int:
         """The guard's process id."""
-        children = {
-            int(child)
-            for task in Path(f"/proc/{os.getpid()}/task").iterdir()
-            for child in read_of_process(task / "children").split()
-        }
-        (pid,) = (
-            child
-            for child in children
-            if b"edgefaced.doors.guard" in read_of_process(Path(f"/proc/{child}/cmdline"))
-        )
-        return pid
+        return guard_of(os.getpid())
 
 
 @pytest.fixture
