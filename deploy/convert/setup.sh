@@ -12,8 +12,10 @@ python=${PYTHON:-python3.11}
 "$venv/bin/pip" install --quiet --requirement "$here/requirements.txt"
 # Its own list of dependencies names a torch with CUDA and a second OpenCV: four gigabytes more.
 "$venv/bin/pip" install --quiet --no-deps 'rknn-toolkit2==2.5.0'
-# For the processor only; where that index cannot be reached, the usual one has a larger torch.
-"$venv/bin/pip" install --quiet --no-deps torch ${TORCH_INDEX:+--index-url "$TORCH_INDEX"}
+# Torch for the processor alone is a tenth of the other; TORCH_INDEX names an index that has it.
+"$venv/bin/pip" install --quiet --no-deps ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} 'torch==2.13.0+cpu' ||
+    { echo "no torch for the processor alone (TORCH_INDEX): taking the large one" >&2
+      "$venv/bin/pip" install --quiet torch; }
 "$venv/bin/pip" install --quiet --no-deps --editable "$here/../.."
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$here" > "$site/edgefaced_convert.pth"

@@ -41,9 +41,9 @@ class CpuRoad:
     @property
     def heads(self) -> tuple[str, ...]:
         """The last filters before the scores, by node."""
-        makers = makers_of(self.form)
-        paths = score_heads(self.form, self.network)
-        return tuple(dict.fromkeys(makers[path[-1]] for path in paths))
+        filters = filters_of(self.form)
+        tensors = score_heads(self.form, self.network)
+        return tuple(filters[tensor] for tensor in tensors if tensor in filters)
 
     @contextmanager
     def built(self, plan: Plan) -> Iterator[Built]:
@@ -64,12 +64,12 @@ class CpuRoad:
             backend.close()
 
 
-def makers_of(form: bytes) -> dict[str, str]:
-    """Name of the node that makes each tensor."""
+def filters_of(form: bytes) -> dict[str, str]:
+    """Name of the filter that makes each tensor."""
     import onnx
 
     nodes = onnx.load_model_from_string(form).graph.node
-    return {name: node.name for node in nodes for name in node.output}
+    return {name: node.name for node in nodes if node.op_type in FILTERS for name in node.output}
 
 
 def compare_layers(form: bytes, quantised: bytes, pictures: Sequence[U8]) -> list[LayerError]:

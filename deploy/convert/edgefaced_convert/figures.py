@@ -10,8 +10,9 @@ choice of layers is likely to help."""
 LARGEST_LFW_LOSS = 0.002
 LARGEST_LANDMARK_ERROR = 0.02
 """Of the face's width, on average."""
-LARGEST_LOST_SHARE = 0.02
-"""Of the faces that float32 finds; one face is always allowed."""
+LARGEST_LOST_SHARE = 0.03
+"""Of the faces that float32 finds in a set's held-out frames, many of them at the edge of what it
+finds at all; one face is always allowed. Of the pictures that are named, one face at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,16 @@ class DetectorFigures:
     @property
     def fault(self) -> str:
         if self.lost > max(1, LARGEST_LOST_SHARE * self.faces_float):
-            return f"{self.lost} of {self.faces_float} faces lost in {self.pictures} pictures"
+            return self._lost
         if not self.landmark_error < LARGEST_LANDMARK_ERROR:
             return f"landmarks are off by {self.landmark_error:.1%} of the face's width"
         return ""
+
+    @property
+    def strict_fault(self) -> str:
+        """The same for pictures that were named: one lost face is all that is allowed."""
+        return self._lost if self.lost > 1 else self.fault
+
+    @property
+    def _lost(self) -> str:
+        return f"{self.lost} of {self.faces_float} faces lost in {self.pictures} pictures"

@@ -31,8 +31,11 @@ class Verdict:
 
     @property
     def fault(self) -> str:
-        measured = (self.embedder, self.lfw, self.detector, self.pictures)
-        return next((m.fault for m in measured if m is not None and m.fault), "")
+        measured = (self.embedder, self.lfw, self.detector)
+        faults = [m.fault for m in measured if m is not None]
+        if self.pictures is not None:
+            faults.append(self.pictures.strict_fault)
+        return next((fault for fault in faults if fault), "")
 
     def record(self) -> ProofFigures:
         """As `compiled.toml` has it; of two sets of pictures the named ones."""

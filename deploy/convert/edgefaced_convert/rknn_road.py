@@ -21,7 +21,7 @@ from edgefaced_convert.rknn_build import (
     built_fp16,
     calibrate,
 )
-from edgefaced_convert.road import Built, Plan, score_heads
+from edgefaced_convert.road import Built, Plan, score_heads, with_filters
 from edgefaced_convert.simulator import SimulatedNetwork
 from edgefaced_convert.toolchain import Api, ConvertError, checked
 
@@ -47,20 +47,12 @@ class RknnRoad:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        known = {*self._ranges(self.algorithms[0]).tensors}
-        paths = score_heads(self.form, self.network)
-        return tuple(
-            name
-            for path in paths
-            for tensor in path
-            for name in (tensor + suffix for suffix in SUFFIXES)
-            if name in known
-        )
+        return tuple(score_heads(self.form, self.network))
 
     @contextmanager
     def built(self, plan: Plan) -> Iterator[Built]:
         calibrated = self._ranges(plan.algorithm)
-        with built(calibrated, self.network, plan.in_float) as (compiled, simulated):
+        with built(calibrated, self.network, self._tensors(plan)) as (compiled, simulated):
             yield self._as_built(compiled, simulated)
 
     @contextmanager
@@ -68,6 +60,13 @@ class RknnRoad:
         """Without any quantisation."""
         with built_fp16(self.form, self.network, self.target, self.folder) as (compiled, simulated):
             yield self._as_built(compiled, simulated)
+
+    def _tensors(self, plan: Plan) -> list[str]:
+        """A plan's tensors with what the compiler fuses with them, in the toolkit's names."""
+        known = {*self._ranges(plan.algorithm).tensors}
+        plain = [_plain(name) for name in plan.in_float]
+        names = [t + suffix for t in with_filters(self.form, plain) for suffix in SUFFIXES]
+        return [name for name in dict.fromkeys((*plan.in_float, *names)) if name in known]
 
     def _ranges(self, algorithm: str) -> Calibrated:
         """Calibrates anew for another algorithm: the working folder holds one calibration."""
@@ -93,6 +92,13 @@ class RknnRoad:
             layers=compiled.layers,
             said=compiled.said,
         )
+
+
+def _plain(name: str) -> str:
+    """A tensor's name in the network as we gave it."""
+    for suffix in SUFFIXES[1:]:
+        name = name.removesuffix(suffix)
+    return name
 
 
 def _layer_errors(toolkit: Api, picture: U8, folder: Path) -> list[LayerError]:

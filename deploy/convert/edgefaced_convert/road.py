@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -61,17 +61,29 @@ class Road(Protocol):
         ...
 
 
-def score_heads(form: bytes, network: PackNetwork) -> list[list[str]]:
-    """For each score output the tensors back to its last filter's own output, that included."""
+def score_heads(form: bytes, network: PackNetwork) -> list[str]:
+    """The tensors of a detector's scores back to their last filters, those included."""
     decoder = network.spec.decoder
     if decoder is None:
         return []
-    graph = read_graph(form)
-    makers = graph.producers()
-    found = []
-    for name in (*decoder.scores, *(decoder.objectness or ())):
-        path = [name]
-        while (maker := makers.get(path[-1])) is not None and maker.op not in FILTERS:
-            path.append(maker.inputs[0])
-        found.append(path)
-    return found
+    return with_filters(form, (*decoder.scores, *(decoder.objectness or ())))
+
+
+def with_filters(form: bytes, names: Sequence[str]) -> list[str]:
+    """These tensors, and all between them and the filters whose results they are.
+
+    A compiler makes one layer of a filter and what follows it. Were only the end of that in
+    floating point, the filter's own result would be rounded, in a wider range than before.
+    """
+    makers = read_graph(form).producers()
+    found: dict[str, None] = {}
+    for name in names:
+        path = name
+        while (maker := makers.get(path)) is not None:
+            found[path] = None
+            if maker.op in FILTERS:
+                break
+            fed = [i for i in maker.inputs if i in makers]
+            filters = [i for i in fed if makers[i].op in FILTERS]
+            path = (filters or fed or [""])[0]
+    return list(found)

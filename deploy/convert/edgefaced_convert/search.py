@@ -11,7 +11,7 @@ from edgefaced_convert.layer_errors import LayerError, first_bad, worst_first
 from edgefaced_convert.road import Built, Plan, Precision, Road
 from edgefaced_convert.toolchain import ConvertError
 
-MORE_IN_FLOAT = (2, 4, 8, 16, 32)
+MORE_IN_FLOAT = (4, 16, 32)
 """Sensitive layers kept in floating point, step by step."""
 
 Figures = TypeVar("Figures")

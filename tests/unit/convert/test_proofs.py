@@ -89,6 +89,8 @@ def test_other_bars() -> None:
     assert "LFW" in LfwFigures(1200, 0.987, 0.992, 1, 1).fault
     assert DetectorFigures(10, 99, 100, 1, 1, 0.01).fault == ""
     assert "2 of 20" in DetectorFigures(10, 18, 20, 2, 1, 0.01).fault
+    assert DetectorFigures(10, 98, 100, 2, 1, 0.01).fault == ""
+    assert "2 of 100" in DetectorFigures(10, 98, 100, 2, 1, 0.01).strict_fault
     assert "landmarks" in DetectorFigures(10, 20, 20, 0, 1, float("inf")).fault
 
 
