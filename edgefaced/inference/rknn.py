@@ -1,8 +1,11 @@
 """Networks on a Rockchip NPU, by rknn-toolkit-lite2.
 
 That library raises nothing: each call answers 0 or -1, or None instead of outputs, and logs why.
-Every answer is looked at here. It leaves garbage in reference cycles behind, some 42 kB a call by
-its users' measurements, which Python collects only when enough other objects come and go.
+Every answer is looked at here, also one that the library passes over: where the NPU fails to run a
+network, it gives the answer of the run before, which is that of another face.
+
+It leaves garbage in reference cycles behind, some 42 kB a call by its users' measurements, which
+Python collects only when enough other objects come and go.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 
 from edgefaced.errors import DependencyMissing, ModelError, extra
 from edgefaced.inference.feeds import check_feeds
-from edgefaced.inference.rknn_faults import check_chip, check_versions
+from edgefaced.inference.rknn_faults import NEW_RUNTIME, check_chip, check_versions, fault_of
 from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.source import CompiledSource
 from edgefaced.protocols import Tensor, TensorSpec
@@ -34,6 +37,8 @@ LOG_ABOVE = "the library's own log, above, may say more; `edgefaced doctor` look
 class Lite(Protocol):
     """As much of rknnlite.api.RKNNLite as is used."""
 
+    rknn_runtime: Any
+
     def load_rknn(self, path: str) -> int: ...
 
     def init_runtime(self, *, core_mask: int) -> int: ...
@@ -43,6 +48,23 @@ class Lite(Protocol):
     def get_sdk_version(self) -> str | None: ...
 
     def release(self) -> None: ...
+
+
+class WatchedRuntime:
+    """The library's runtime object, and what its last run answered: its owner does not look."""
+
+    def __init__(self, runtime: Any) -> None:
+        self._runtime = runtime
+        self.answer: object = 0
+
+    def run(self, *arguments: Any, **options: Any) -> Any:
+        """The code, or a tuple that begins with it where a frame's number was asked for."""
+        answer = self._runtime.run(*arguments, **options)
+        self.answer = answer[0] if isinstance(answer, tuple) else answer
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runtime, name)
 
 
 class RknnBackend:
@@ -67,6 +89,7 @@ class RknnBackend:
         except BaseException:
             lite.release()
             raise
+        lite.rknn_runtime = self._watched = WatchedRuntime(lite.rknn_runtime)
         self._lite: Lite | None = lite
         # Since 2.5: no new memory at every call. What it gives is copied in any case.
         reuses = "reuse_outputs" in inspect.signature(lite.inference).parameters
@@ -91,6 +114,9 @@ class RknnBackend:
         given = self._lite.inference([picture], data_format=["nhwc"], **self._options)
         if given is None:
             raise ModelError(f"{self._id}: the NPU gave no answer", LOG_ABOVE)
+        if (code := self._watched.answer) != 0:
+            what = f"{self._id}: running the network"
+            raise fault_of(code, what) if isinstance(code, int) else ModelError(f"{what}: {code}")
         answer = copied(given, self._outputs, self._id)
         del given
         self._sweep()
@@ -98,6 +124,7 @@ class RknnBackend:
 
     def close(self) -> None:
         lite, self._lite = self._lite, None
+        self._watched = WatchedRuntime(None)
         if lite is not None:
             lite.release()
             del lite
@@ -154,9 +181,20 @@ def _load(lite: Lite, source: CompiledSource, npu: Npu, core_mask: int) -> None:
         raise ModelError(
             "there is no librknnrt.so", "install Rockchip's runtime library in /usr/lib"
         )
-    if lite.init_runtime(core_mask=core_mask) != 0:
-        versions = f"librknnrt {npu.runtime or '?'}, driver {npu.driver or '?'}"
+    versions = f"librknnrt {npu.runtime or '?'}, driver {npu.driver or '?'}"
+    try:
+        taken = lite.init_runtime(core_mask=core_mask) == 0
+    except (AttributeError, OSError, ValueError, RuntimeError) as error:
+        # It does not guard all that it does: a call that an old library lacks ends here.
+        said = f"{source.id}: the NPU does not take it ({versions}): {error}"
+        raise ModelError(said, NEW_RUNTIME) from error
+    if not taken:
         raise ModelError(f"{source.id}: the NPU does not take it ({versions})", LOG_ABOVE)
+    if getattr(lite, "rknn_runtime", None) is None:
+        raise ModelError(
+            "this rknn-toolkit-lite2 does not show whether the NPU ran a network",
+            'inference.zero_copy = "auto" does without it',
+        )
     said = lite.get_sdk_version() or ""
     check_versions(source.needs, _after("API", said), _after("DRV", said))
 

@@ -45,8 +45,14 @@ class Board:
     sdk: str | None = "RKNN VERSION:\n  API: 2.3.0 (c949ad8@2024-11-07)\n  DRV: rknn drv: 0.9.8\n"
     refuses_files: bool = False
     refuses_contexts: bool = False
+    lacks: str = ""
+    """A call that an old librknnrt lacks, which the real one does not guard against."""
     fails_at: int = -1
     """The call that answers None."""
+    run_code: int | None = 0
+    """What the NPU's run answers; the real `inference` does not look at it."""
+    hides_runtime: bool = False
+    """Whether it is a version of which the runtime object is not to be seen."""
     open_masks: list[int] = field(default_factory=list)
     """Core masks of the contexts that are open."""
     calls: list[str] = field(default_factory=list)
@@ -65,6 +71,8 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
             self._memory: list[NDArray[Any]] = []
             self._last: Garbage | None = None
             self._count = 0
+            self._answer: list[NDArray[Any]] = []
+            self.rknn_runtime: Any = None
 
         def load_rknn(self, path: str) -> int:
             board.calls.append("load_rknn")
@@ -77,9 +85,18 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
             board.calls.append("init_runtime")
             if board.refuses_contexts or self._file is None or self._file not in board.networks:
                 return -1
+            if board.lacks:
+                raise AttributeError(f"librknnrt.so: undefined symbol: {board.lacks}")
             self._network, self._mask = board.networks[self._file], core_mask
             board.open_masks.append(core_mask)
+            if not board.hides_runtime:
+                self.rknn_runtime = Runtime(self)
             return 0
+
+        def run_network(self, image: NDArray[np.uint8]) -> int | None:
+            if board.run_code == 0 and self._network is not None:
+                self._answer = [np.asarray(value) for value in self._network(image)]
+            return board.run_code
 
         def get_sdk_version(self) -> str | None:
             return board.sdk
@@ -98,12 +115,17 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
             if image.dtype != np.uint8 or not image.flags.c_contiguous:
                 return None
             self._last = Garbage()
-            answer = [np.asarray(value) for value in self._network(image)]
+            if self.rknn_runtime is None:
+                self.run_network(image)
+            else:
+                self.rknn_runtime.set_inputs([image])
+                self.rknn_runtime.run(False)
+            # Whatever that answered: after a run that failed this is the answer of the one before.
             if not reuse:
-                return answer
+                return [value.copy() for value in self._answer]
             if not self._memory:
-                self._memory = [np.empty_like(value) for value in answer]
-            for place, value in zip(self._memory, answer, strict=True):
+                self._memory = [np.empty_like(value) for value in self._answer]
+            for place, value in zip(self._memory, self._answer, strict=True):
                 place[...] = value
             return self._memory
 
@@ -112,6 +134,16 @@ def install(monkeypatch: pytest.MonkeyPatch, board: Board) -> Board:
             if self._network is not None:
                 board.open_masks.remove(self._mask)
             self._network = None
+
+    class Runtime:
+        def __init__(self, lite: RKNNLite) -> None:
+            self._lite, self._image = lite, np.zeros(0, np.uint8)
+
+        def set_inputs(self, inputs: list[NDArray[np.uint8]]) -> None:
+            (self._image,) = inputs
+
+        def run(self, get_frame_id: bool) -> int | None:
+            return self._lite.run_network(self._image)
 
     class Old(RKNNLite):
         def inference(self, inputs: Any, data_format: Any = None) -> Any:

@@ -1,4 +1,5 @@
-/* A librknnrt that behaves as one does, without an NPU: for call order, error paths and memory.
+/* A librknnrt that behaves as one does, without an NPU: for call order, error paths and memory, by
+   bound memory as our own back end asks for and by copies as rknn-toolkit-lite2 does.
 
    The "network" adds up and averages the channels of a picture of HEIGHT x WIDTH x 3 bytes and gives
    two tensors of three float32 each. What it is asked is written to the file DOUBLE_LOG; DOUBLE_FAIL
@@ -44,8 +45,25 @@ typedef struct {
 } mem;
 
 typedef struct {
+    uint32_t index;
+    void *buf;
+    uint32_t size;
+    uint8_t pass_through;
+    int32_t type, fmt;
+} input;
+
+typedef struct {
+    uint8_t want_float, is_prealloc;
+    uint32_t index;
+    void *buf;
+    uint32_t size;
+} output;
+
+typedef struct {
     mem *input, *output[2];
     int open_memories;
+    uint8_t *copied; /* what rknn_inputs_set gave */
+    float answers[2][3];
 } context;
 
 int live_contexts, live_memories; /* for the test: nothing is left behind */
@@ -76,6 +94,7 @@ int rknn_destroy(uint64_t handle) {
     int code = answer("rknn_destroy");
     context *c = (context *)(uintptr_t)handle;
     if (c->open_memories) return -7; /* given back too late */
+    free(c->copied);
     free(c);
     live_contexts--;
     return code;
@@ -180,21 +199,71 @@ int rknn_mem_sync(uint64_t handle, mem *m, int mode) {
     return answer(mode == 1 ? "sync to device" : "sync from device");
 }
 
-int rknn_run(uint64_t handle, void *extend) {
-    context *c = (context *)(uintptr_t)handle;
-    int code = answer("rknn_run"), y, x, k;
-    const uint8_t *pixels;
-    float sum[3] = {0, 0, 0};
-    (void)extend;
-    if (code) return code;
-    if (!c->input || !c->output[0] || !c->output[1]) return -8;
-    pixels = (const uint8_t *)c->input->virt_addr + (c->input->flags == 2 ? c->input->offset : 0);
+static void add_up(context *c, const uint8_t *pixels, int stride) {
+    int y, x, k;
+    memset(c->answers, 0, sizeof c->answers);
     for (y = 0; y < HEIGHT; y++)
         for (x = 0; x < WIDTH; x++)
-            for (k = 0; k < 3; k++) sum[k] += pixels[(y * STRIDE + x) * 3 + k];
-    for (k = 0; k < 3; k++) {
-        ((float *)c->output[0]->virt_addr)[k] = sum[k];
-        ((float *)c->output[1]->virt_addr)[k] = sum[k] / (HEIGHT * WIDTH);
+            for (k = 0; k < 3; k++) c->answers[0][k] += pixels[(y * stride + x) * 3 + k];
+    for (k = 0; k < 3; k++) c->answers[1][k] = c->answers[0][k] / (HEIGHT * WIDTH);
+}
+
+int rknn_run(uint64_t handle, void *extend) {
+    context *c = (context *)(uintptr_t)handle;
+    int code = answer("rknn_run"), i;
+    const uint8_t *pixels;
+    (void)extend;
+    if (code) return code;
+    if (c->copied) {
+        add_up(c, c->copied, WIDTH);
+        return 0;
+    }
+    if (!c->input || !c->output[0] || !c->output[1]) return -8;
+    pixels = (const uint8_t *)c->input->virt_addr + (c->input->flags == 2 ? c->input->offset : 0);
+    add_up(c, pixels, STRIDE);
+    for (i = 0; i < 2; i++) memcpy(c->output[i]->virt_addr, c->answers[i], sizeof c->answers[i]);
+    return 0;
+}
+
+int rknn_inputs_set(uint64_t handle, uint32_t count, input *given) {
+    context *c = (context *)(uintptr_t)handle;
+    int code = answer("rknn_inputs_set");
+    const uint32_t size = HEIGHT * WIDTH * 3;
+    if (code) return code;
+    if (count != 1 || given->size < size || given->type != 3 || given->fmt != 1) return -8;
+    if (!c->copied) c->copied = malloc(size);
+    memcpy(c->copied, given->buf, size);
+    return 0;
+}
+
+int rknn_outputs_get(uint64_t handle, uint32_t count, output *wanted, void *extend) {
+    context *c = (context *)(uintptr_t)handle;
+    int code = answer("rknn_outputs_get");
+    uint32_t i;
+    (void)extend;
+    if (code) return code;
+    for (i = 0; i < count && i < 2; i++) {
+        if (!wanted[i].is_prealloc) {
+            wanted[i].buf = malloc(sizeof c->answers[i]);
+            wanted[i].size = sizeof c->answers[i];
+        }
+        memcpy(wanted[i].buf, c->answers[i], sizeof c->answers[i]);
     }
     return 0;
+}
+
+int rknn_outputs_release(uint64_t handle, uint32_t count, output *given) {
+    uint32_t i;
+    (void)handle;
+    for (i = 0; i < count; i++)
+        if (!given[i].is_prealloc) free(given[i].buf);
+    return answer("rknn_outputs_release");
+}
+
+/* Looked for by rknn-toolkit-lite2, and not used for a network of one shape. */
+int rknn_set_input_shapes(uint64_t handle, uint32_t count, attr *shapes) {
+    (void)handle;
+    (void)count;
+    (void)shapes;
+    return answer("rknn_set_input_shapes");
 }

@@ -60,6 +60,13 @@ def test_a_context_that_is_refused_is_said_with_the_versions(
     assert board.calls[-1] == "release"
 
 
+def test_a_library_that_lacks_a_call_is_said(board: Board, tmp_path: Path, host: Npu) -> None:
+    board.lacks = "rknn_set_input_shapes"
+    with pytest.raises(ModelError, match=r"does not take it .*rknn_set_input_shapes") as old:
+        RknnBackend(small_network(tmp_path), host, core_mask=0)
+    assert "newer librknnrt.so" in old.value.hint
+
+
 def test_without_the_library_that_is_said(board: Board, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no librknnrt\.so"):
         RknnBackend(small_network(tmp_path), npu(None), core_mask=0)
@@ -104,6 +111,32 @@ def test_no_answer_is_an_error_and_the_next_may_come(
         backend.run({"image": PICTURE})
     backend.run({"image": PICTURE})
     backend.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(-1, "it failed"), (-2, "it took too long"), (-3, "no NPU answers"), (None, "None")],
+)
+def test_a_run_that_failed_never_gives_the_answer_of_the_one_before(
+    board: Board, tmp_path: Path, host: Npu, code: int | None, said: str
+) -> None:
+    """The library itself would give it: somebody would be taken for who stood there before."""
+    backend = RknnBackend(small_network(tmp_path), host, core_mask=0)
+    backend.run({"image": PICTURE})
+    board.run_code = code
+    with pytest.raises(ModelError, match=f"small: running the network: {said}"):
+        backend.run({"image": 255 - PICTURE})
+    board.run_code = 0
+    total, _ = backend.run({"image": 255 - PICTURE})
+    np.testing.assert_allclose(total, add_up(255 - PICTURE)[0])
+    backend.close()
+
+
+def test_a_library_that_hides_the_code_is_not_used(board: Board, tmp_path: Path, host: Npu) -> None:
+    board.hides_runtime = True
+    with pytest.raises(ModelError, match="does not show whether the NPU ran"):
+        RknnBackend(small_network(tmp_path), host, core_mask=0)
+    assert board.open_masks == []
 
 
 @pytest.mark.parametrize(
