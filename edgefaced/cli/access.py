@@ -104,9 +104,12 @@ def join(context: CliContext, name: str, group: str, *, as_json: bool) -> None:
 
     Members of "duress" raise a silent alarm with every decision of a door.
     """
+    from edgefaced.core.access import DURESS_GROUP
+    from edgefaced.gallery.names import lookup_form
+
     groups = _regroup(context, name, group, member=True)
     _say({"groups": list(groups)}, f"{name}: {', '.join(groups)}", as_json)
-    if group not in context.settings().groups and group != "duress":
+    if lookup_form(group) not in {*map(lookup_form, context.settings().groups), DURESS_GROUP}:
         note(f"the configuration has no [groups.{group}]: it grants nothing yet")
 
 
@@ -281,9 +284,9 @@ def _backwards(given: Grant) -> bool:
 def _moment(text: str | None) -> datetime:
     try:
         moment = datetime.now() if text is None else datetime.fromisoformat(text)  # noqa: DTZ005 - local time is meant
-    except ValueError:
+        return moment.astimezone()
+    except (ValueError, OverflowError):
         raise UsageError(f"--at {text}", 'a moment is written "2026-12-01 07:30"') from None
-    return moment.astimezone()
 
 
 def _date(day: int) -> date:

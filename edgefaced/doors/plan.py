@@ -77,6 +77,7 @@ def plans_of(settings: Settings) -> DoorPlans:
         if group.schedule is not None and group.schedule not in settings.schedules:
             key = f"groups.{name}.schedule"
             raise _no_such("schedule", key, group.schedule, settings.schedules)
+    _refuse_equal_groups(settings)
     _refuse_shared_lines(settings)
     access = settings.access
     return DoorPlans(
@@ -160,6 +161,18 @@ def _wires(name: str, door: DoorSection) -> LockWires:
             door.wiegand_gap_us,
         )
     return LockWires(name, relay, wiegand)
+
+
+def _refuse_equal_groups(settings: Settings) -> None:
+    """Who is a member of the one would be a member of the other, and of both or of none to see."""
+    names: dict[str, str] = {}
+    for name in settings.groups:
+        other = names.setdefault(lookup_form(name), name)
+        if other != name:
+            raise ConfigError(
+                f"groups.{name}: it is the same group as groups.{other}",
+                "capitals and blanks make no difference; one table holds all its doors",
+            )
 
 
 def _refuse_shared_lines(settings: Settings) -> None:

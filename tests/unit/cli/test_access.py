@@ -122,21 +122,23 @@ def test_a_second_grant_replaces_the_first_and_others_stay(
 
 def test_groups_grant_what_the_configuration_says(edgefaced: Run) -> None:
     code, out, err = edgefaced("access", "join", "Bob", "STAFF")
-    assert (code, out) == (0, "Bob: STAFF\n")
-    assert "no [groups.STAFF]" in err
-    edgefaced("access", "join", "Bob", "staff")
+    assert (code, out, err) == (0, "Bob: STAFF\n", ""), "it is the group staff, and lets him in"
     at = ("--at", "2026-12-01 07:30")
+    assert edgefaced("access", "test", "Bob", "--door", "front", *at)[0] == 0
+    edgefaced("access", "join", "Bob", "staff")
+    assert "no [groups.cleaners]" in edgefaced("access", "join", "Bob", "cleaners")[2]
+    edgefaced("access", "leave", "Bob", "cleaners")
     assert edgefaced("access", "test", "Bob", "--door", "front", *at)[0] == 0
     (row,) = document(edgefaced("access", "list", "--door", "front", "--json")[1])["access"]
     assert (row["name"], row["group"]) == ("Bob", "staff")
     assert document(edgefaced("access", "list", "--door", "lab", "--json")[1])["access"] == []
     _, out, _ = edgefaced("access", "list")
     assert "group staff" in out
-    code, out, _ = edgefaced("access", "join", "Bob", "duress")
-    assert (code, out) == (0, "Bob: duress, staff\n")
+    code, out, err = edgefaced("access", "join", "Bob", "Duress")
+    assert (code, out, err) == (0, "Bob: Duress, staff\n", "")
     edgefaced("access", "grant", "Bob", "--door", "lab")
     _, _, err = edgefaced("access", "revoke", "Bob")
-    assert "still a member of: duress, staff" in err
+    assert "still a member of: Duress, staff" in err
     assert edgefaced("access", "leave", "Bob", "Staff")[0] == 0
     assert edgefaced("access", "leave", "Bob", "staff")[0] == 1
     assert edgefaced("access", "test", "Bob", "--door", "front", *at)[0] == 1
@@ -174,6 +176,7 @@ def test_a_door_that_demands_liveness_opens_for_nobody_yet(edgefaced: Run) -> No
             "is before",
         ),
         (["test", "Ann", "--door", "front", "--at", "noon"], 2, "--at noon"),
+        (["test", "Ann", "--door", "front", "--at", "0001-01-01"], 2, "--at 0001-01-01"),
         (["test", "Ann", "--door", "garage"], 1, "no door"),
     ],
 )

@@ -141,6 +141,7 @@ def test_a_door_becomes_lines_and_demands() -> None:
     [
         ({"groups": {"a": {"doors": ["back"]}}}, r"groups.a.doors: no door 'back'.*front"),
         ({"groups": {"a": {"schedule": "x"}}}, r"groups.a.schedule: no schedule 'x'.*none"),
+        ({"groups": {"Night  shift": {}, "night shift": {}}}, r"same group as groups.Night  shift"),
         ({"doors": {"front": RELAY, "back": RELAY}}, r"doors.back: line 'GPIO17'.*another door"),
     ],
 )
