@@ -93,5 +93,7 @@ def test_a_node_that_does_not_exist_is_lost(tmp_path: Path) -> None:
 
 def test_the_real_kernel_says_that_a_file_is_no_camera(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CameraError, match="asking what it is: Inappropriate ioctl"):
+    # An emulator of programs (qemu-user) has no such call at all.
+    says = "asking what it is: (Inappropriate ioctl|Function not implemented)"
+    with pytest.raises(CameraError, match=says):
         open_camera(CameraSection(device=str(tmp_path / "file")))

@@ -13,7 +13,7 @@ import pytest
 from certificates import Authority
 from gate import Gate
 from happenings import decisions
-from mosquitto import mosquitto, wait_until
+from mosquitto import mosquitto, program, wait_until
 
 from edgefaced.errors import SinkAway
 from edgefaced.sinks.mqtt.conversation import Broker
@@ -92,6 +92,7 @@ def test_a_broker_may_ask_for_the_devices_certificate(tmp_path: Path) -> None:
 
 
 def test_a_wrong_password_is_refused_in_words_without_it(tmp_path: Path) -> None:
+    program()  # its package has the next one
     passwords = tmp_path / "passwords"
     subprocess.run(
         ["mosquitto_passwd", "-c", "-b", str(passwords), "door", PASSWORD],
