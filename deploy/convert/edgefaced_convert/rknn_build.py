@@ -24,7 +24,7 @@ from edgefaced_convert.simulator import SimulatedNetwork
 from edgefaced_convert.toolchain import Api, ConvertError, checked, list_pictures, open_toolkit
 
 STEM = "network"
-Algorithm = Literal["normal", "mmse", "kl_divergence"]
+Algorithm = Literal["normal", "mmse"]
 HEAD_BYTES = 1 << 16
 """The record of dtypes stands near a compiled file's beginning."""
 

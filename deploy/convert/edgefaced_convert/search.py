@@ -49,7 +49,7 @@ def search(
     Raises ConvertError, with the last fault, where no plan of this precision holds.
     """
     attempts: list[Attempt[Figures]] = []
-    errors: list[LayerError] = []  # of the first plan, filled before another one is asked for
+    errors: list[LayerError] = []  # of all in int8, there before anything is taken out of it
     for plan in _plans(road, precision, errors):
         with road.built(plan) as built:
             figures, fault = judge(built)
@@ -58,8 +58,8 @@ def search(
                 yield Found(built, plan, figures, tuple(attempts))
                 return
             found = built.layer_errors()
-            if not errors:
-                errors += found
+            if not plan.in_float:
+                errors[:] = found
             bad = first_bad(found)
             attempts.append(Attempt(plan, figures, fault, bad))
             where = f"; first bad layer {bad.kind} {bad.name} ({bad.cosine:.3f})" if bad else ""
@@ -72,12 +72,10 @@ def search(
 
 
 def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterator[Plan]:
-    usual = road.algorithms[0]
-    if precision == "int8":  # other ranges are all that is left to try
-        yield from (Plan(algorithm) for algorithm in road.algorithms)
+    yield from (Plan(algorithm) for algorithm in road.algorithms)
+    if precision == "int8":
         return
-    yield Plan(usual)
-    heads = road.heads
+    usual, heads = road.algorithms[-1], road.heads
     if heads:
         yield Plan(usual, heads, "score heads in floating point")
     names = [error.name for error in worst_first(errors)]

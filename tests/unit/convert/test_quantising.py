@@ -158,8 +158,8 @@ def test_mixed_precision_gives_up_heads_first_then_the_worst_layers() -> None:
         assert found.plan.in_float == ("head", "layer0", "layer1", "layer2", "layer3")
         assert found.plan.precision == "mixed"
         assert found.figures == 5
-    assert [len(plan.in_float) for plan in road.tried] == [0, 1, 5]
-    assert [attempt.fault for attempt in found.attempts] == ["too bad"] * 2 + [""]
+    assert [len(plan.in_float) for plan in road.tried] == [0, 0, 1, 5]
+    assert [attempt.fault for attempt in found.attempts] == ["too bad"] * 3 + [""]
 
 
 def test_mixed_precision_stops_at_int8_where_that_holds() -> None:
@@ -172,7 +172,7 @@ def test_mixed_precision_stops_at_int8_where_that_holds() -> None:
 def test_mixed_precision_is_refused_where_no_choice_helps() -> None:
     road = PretendRoad()
     with (
-        pytest.raises(ConvertError, match="after 4 attempts"),
+        pytest.raises(ConvertError, match="after 5 attempts"),
         search(road, "mixed", lambda built: (0, "too bad"), lambda line: None),
     ):
         raise AssertionError("nothing was found")
