@@ -37,13 +37,12 @@ def open_gpiochip(name: str, *, devices: Path = DEVICES, opener: Opener | None =
     refused: GpioError | None = None
     for node in _nodes(devices):
         try:
-            chip = opener(str(node))
-        except OSError as error:
+            with closing(opener(str(node))) as chip:
+                label = chip.get_info().label
+        except OSError as error:  # also of one that is pulled out at this moment
             refused = gpio_error(error, str(node), "open", nobody)
             seen.append(f"{node} ({error.strerror})")
             continue
-        with closing(chip):
-            label = chip.get_info().label
         seen.append(f"{label} ({node})")
         if label == name:
             found[str(node)] = node

@@ -33,6 +33,8 @@ class Board:
     chips: dict[str, tuple[str, list[Wire]]]
     refused: dict[str, int] = field(default_factory=dict)
     """Nodes that answer with an error number."""
+    pulled: set[str] = field(default_factory=set)
+    """Nodes that can still be opened, and answer no more."""
     settings: list[gpiod.LineSettings] = field(default_factory=list)
     """What was asked, in order."""
 
@@ -67,6 +69,8 @@ class FakeChip(gpiod.Chip):
         self.closed = True
 
     def get_info(self) -> Any:
+        if self._place in self._board.pulled:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
         return SimpleNamespace(label=self._label, num_lines=len(self._wires))
 
     def get_line_info(self, line: int | str) -> Any:

@@ -62,6 +62,15 @@ def test_a_node_that_may_not_be_opened_says_who_may(tmp_path: Path) -> None:
         assert "soc" in chip.name, "one that is found needs no other"
 
 
+def test_a_chip_that_is_pulled_out_while_it_is_asked_is_an_error_of_ours(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"gpiochip0": "expander", "gpiochip1": "pins"})
+    board.pulled.add(str(tmp_path / "gpiochip0"))
+    with pytest.raises(GpioLost, match="gpiochip0: open: No such device"):
+        open_gpiochip("expander", devices=tmp_path, opener=board.open)
+    with closing(open_gpiochip("pins", devices=tmp_path, opener=board.open)) as chip:
+        assert "pins" in chip.name
+
+
 def test_a_machine_without_chips_says_so(tmp_path: Path) -> None:
     with pytest.raises(GpioLost, match="no GPIO chip 'pins'") as caught:
         open_gpiochip("pins", devices=tmp_path)
