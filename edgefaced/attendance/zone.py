@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,7 +26,7 @@ def zone_of(
         return _named(name)
     if tz := environment.get("TZ", "").removeprefix(":"):
         return _read(Path(tz)) if tz.startswith("/") else _named(tz)
-    return _read(localtime) if localtime.exists() else ZoneInfo("UTC")
+    return _read(localtime) if localtime.exists() else UTC  # also where there is no tzdata
 
 
 def _named(name: str) -> tzinfo:
