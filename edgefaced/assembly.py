@@ -25,7 +25,7 @@ from edgefaced.models.store import ModelStore
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.pipeline.line import Parts
 from edgefaced.pipeline.tap import FaceTap
-from edgefaced.pipeline.watch import Watcher
+from edgefaced.pipeline.watch import Watcher, close_looks_worth
 from edgefaced.protocols import InferenceBackend, SinkPlans
 from edgefaced.recognition.choose import Means, check_network, has_network
 from edgefaced.recognition.detector import NetworkDetector
@@ -33,6 +33,9 @@ from edgefaced.recognition.embedder import NetworkEmbedder
 from edgefaced.recognition.network import opened_network
 from edgefaced.recognition.threshold import threshold_for
 from edgefaced.types import FACE_SIDE_PX, Role
+
+WIDE = 9 / 16
+"""Cameras' pictures; a network of free size computes no padding around them."""
 
 
 def parts_of(
@@ -77,7 +80,12 @@ def parts_of(
                     small,
                 )
             # Without a smaller network a close look would cost what a whole one does, and see less.
-            yield Watcher(looking(network, size), close)
+            shape = 1.0 if FREE not in network.inputs[0].shape else WIDE
+            yield Watcher(
+                looking(network, size),
+                close,
+                most_close_looks=close_looks_worth(size**2 * shape, small**2),
+            )
 
     def follow_gallery() -> FollowingIndex:
         return FollowingIndex(

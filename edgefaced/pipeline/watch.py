@@ -30,9 +30,8 @@ SEARCH_SECONDS = 0.06
 """Where no face is in view, something that moves is looked at in every second frame at 30 a second:
 somebody is found one frame late at most. Slower cameras give every frame."""
 
-CLOSE_LOOKS_PER_WHOLE = 2
-"""More close looks than these cost as much as a whole one at 320, and then a whole one sees more.
-"""
+CLOSE_LOOK_OVERHEAD = 0.1
+"""What a close look costs beyond its share of pixels, of that share."""
 
 HIDDEN_INTERVAL = 3
 """Frames from one whole look to the next while a face is hidden."""
@@ -47,9 +46,11 @@ class Watcher:
         close: Detector | None,
         tracker: Tracker | None = None,
         *,
-        most_close_looks: int = CLOSE_LOOKS_PER_WHOLE,
+        most_close_looks: int = 2,
     ) -> None:
-        """Without a `close` detector every look is a whole one."""
+        """Without a `close` detector every look is a whole one, and so it is for more faces than
+        `most_close_looks`, which cost as much and see less.
+        """
         self._whole = whole
         self._close = close
         self._tracker = tracker or Tracker()
@@ -138,6 +139,11 @@ class Watcher:
             self.close_looks += 1
             self.bytes_copied += self._close.bytes_copied(region)
         return without_doubles(found)
+
+
+def close_looks_worth(whole_pixels: float, close_pixels: float) -> int:
+    """How many close looks cost less than a whole one, by the pixels of the networks' inputs."""
+    return max(int(whole_pixels / close_pixels * (1 - CLOSE_LOOK_OVERHEAD)), 1)
 
 
 def cut_by(box: Box, region: Frame, left: int, top: int, frame: Frame) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgefaced.pipeline.faces import enlarged
-from edgefaced.pipeline.figures import BUCKETS_SECONDS, Stopwatch
+from edgefaced.pipeline.figures import BUCKETS_SECONDS, Stopwatch, percentiles
 from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
 
 
@@ -22,6 +22,14 @@ def test_a_stopwatch_counts_into_buckets_and_keeps_percentiles() -> None:
     assert (counted[0.001], counted[0.01], counted[0.25], counted["inf"]) == (1, 10, 250, 1000)
     assert timing.median == pytest.approx(0.7445)
     assert timing.p95 == pytest.approx(0.974, abs=0.001)
+
+
+def test_percentiles_are_numpys() -> None:
+    random = np.random.default_rng(3)
+    for count in (1, 2, 7, 512):
+        values = random.exponential(size=count)
+        expected = np.percentile(values, [0, 50, 95, 100])
+        assert percentiles(values, (0, 50, 95, 100)) == pytest.approx(expected)
 
 
 def frame(width: int, height: int) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgefaced.pipeline.watch import Watcher, cut_by, without_doubles
+from edgefaced.pipeline.watch import Watcher, close_looks_worth, cut_by, without_doubles
 from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
 
 FRAME_SECONDS = 1 / 30
@@ -212,3 +212,11 @@ def test_a_slow_camera_and_a_missed_face_give_every_frame() -> None:
     assert not watcher.pass_over(key_frame_interval=10, now=0.1)
     watcher.watch(frame(), key_frame_interval=10, now=0.1)
     assert not watcher.pass_over(key_frame_interval=10, now=0.11)
+
+
+def test_close_looks_are_worth_it_while_they_are_less_work_than_a_whole_one() -> None:
+    close = 160 * 160
+    assert close_looks_worth(320 * 180, close) == 2
+    assert close_looks_worth(640 * 360, close) == 8
+    assert close_looks_worth(320 * 320, close) == 3
+    assert close_looks_worth(160 * 90, close) == 1
