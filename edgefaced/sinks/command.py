@@ -52,14 +52,16 @@ class CommandSink:
         if ended.code == 0:
             return
         program = harmless(self._argv[0])
+        # Who knows names may say them, and what a sink complains of goes into the ledger.
+        words = last_words(ended) if self._name_of is None else ""
         if ended.code == REFUSES:
-            raise EventRefused(f"{program} refuses it{last_words(ended)}")
+            raise EventRefused(f"{program} refuses it{words}")
         if ended.code is None:
             if self._stop.is_set():
                 raise SinkAway(f"{program} was stopped, because all stops")
             raise SinkAway(f"{program} took more than {self._seconds:g} s and was killed")
         how = f"exit {ended.code}" if ended.code > 0 else f"killed by signal {-ended.code}"
-        raise SinkAway(f"{program}: {how}{last_words(ended)}")
+        raise SinkAway(f"{program}: {how}{words}")
 
     def close(self) -> None:
         """Nothing outlives `emit`."""

@@ -108,6 +108,18 @@ def test_how_a_program_ends_and_what_it_said(text: str, error: type[Exception], 
     assert str(caught.value) == words
 
 
+@pytest.mark.parametrize("code", [1, 65])
+def test_a_name_that_a_program_was_told_is_not_repeated(code: int) -> None:
+    told = ("-c", f"cat; exit {code}")
+    sink = CommandSink(
+        (SH, *told), seconds=60, stop=threading.Event(), name_of=lambda person: "Ann Secret"
+    )
+    with pytest.raises((SinkAway, EventRefused)) as caught:
+        sink.emit(decisions(1)[0])
+    assert "Secret" not in str(caught.value)
+    assert "/bin/sh" in str(caught.value)
+
+
 def test_a_program_need_not_read_what_it_is_told() -> None:
     script("exit 0").emit(Event(Trouble("test", "x" * 1_000_000), "door"))
 
