@@ -26,7 +26,7 @@ def doctor(context: CliContext, *, as_json: bool) -> int:
 
     counts: Counter[str] = Counter()
     body: list[dict[str, str]] = []
-    for finding in examine(context.settings, context.places):
+    for finding in examine(context.settings, context.settings_file, context.places):
         level = str(finding.level)
         counts[level] += 1
         if as_json:

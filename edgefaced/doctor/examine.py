@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from edgefaced.checkup import Machine, check
 from edgefaced.clock import is_synchronised
@@ -49,7 +50,10 @@ class Surroundings:
 
 
 def examine(
-    read_settings: Callable[[], Settings], places: Places, around: Surroundings | None = None
+    read_settings: Callable[[], Settings],
+    settings_file: Path,
+    places: Places,
+    around: Surroundings | None = None,
 ) -> Iterator[Finding]:
     """Findings as they are made; a broken configuration is one, and the defaults are then used."""
     around = around or Surroundings()
@@ -58,6 +62,9 @@ def examine(
     except ConfigError as error:
         yield failed("configuration", error)
         settings = Settings()
+    else:
+        state = "can be read" if settings_file.exists() else "is absent: the defaults hold"
+        yield well("configuration", f"{settings_file} {state}")
     yield from _configuration(settings, places, around)
     found = around.find_npu()
     yield from networks.npu(found, around.read_load(), settings.inference.backend)
@@ -80,7 +87,6 @@ def _configuration(settings: Settings, places: Places, around: Surroundings) -> 
     except EdgefacedError as error:
         yield failed("configuration", error)
         return
-    yield well("configuration", f"{places.config_file} is in order")
     for caution in cautions:
         if caution.key not in LOOKED_AT_ELSEWHERE:
             area = caution.key.split(".")[0]

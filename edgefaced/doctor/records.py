@@ -47,7 +47,7 @@ def ledger(places: Places) -> Iterator[Finding]:
         yield failed("ledger", error)
         return
     if verdict.clean:
-        yield well("ledger", f"{verdict.records} records, chain and end as written")
+        yield well("ledger", f"records: {verdict.records}; chain and end as written")
     else:
         said = f"{len(verdict.faults)} faults: {verdict.faults[0].what}"
         yield fault("ledger", said, "`edgefaced events verify` lists them")

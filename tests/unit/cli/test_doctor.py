@@ -86,7 +86,8 @@ def around(own_places: Path) -> Surroundings:
 
 
 def findings(places: Places, around: Surroundings) -> list[Finding]:
-    return list(examine(lambda: read_settings(places.config_file), places, around))
+    file = places.config_file
+    return list(examine(lambda: read_settings(file), file, places, around))
 
 
 def faults(found: list[Finding], level: Level = Level.FAULT) -> list[Finding]:
