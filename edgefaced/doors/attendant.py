@@ -102,6 +102,10 @@ class Attendant:
                 self._guard = GuardProcess(self._locks, self._marker)
             except GuardGone as error:
                 self._lose_guard(str(error))
+        if self.house.overdue(GRACE_SECONDS) is None:
+            return
+        # It may be we who are late: what the guard has answered meanwhile counts first.
+        self._hear_guard()
         late = self.house.overdue(GRACE_SECONDS)
         if late is not None and self._guard is not None:
             self._guard.kill()

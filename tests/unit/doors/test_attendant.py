@@ -120,6 +120,28 @@ def test_a_decision_pulses_the_line_and_it_ends(rig: Rig) -> None:
     assert recall(rig.lines_file) == tuple(plan.wires for plan in rig.house.plans.doors)
 
 
+def test_a_guard_is_not_ended_because_the_stage_itself_was_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, pulse_ms=30_000)
+    looks: list[str | None] = []
+
+    def overdue(grace_seconds: float) -> str | None:
+        """As after a pause of the whole process: late, until the guard's answer is read."""
+        looks.append(None if looks else "front")
+        return looks[-1]
+
+    with rig.running():
+        rig.until_ready()
+        rig.house.open(["front"], "by me")
+        rig.chip.wait("relay", high=True)
+        guard = rig.guard()
+        monkeypatch.setattr(rig.house, "overdue", overdue)
+        rig.until(lambda: len(looks) > 3)
+        assert rig.guard() == guard
+        assert rig.chip.is_high("relay")
+
+
 def test_a_killed_guard_leaves_no_door_unlocked_although_there_can_be_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
