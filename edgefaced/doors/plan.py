@@ -111,6 +111,12 @@ def cautions(settings: Settings) -> list[str]:
             found.append(
                 f'doors.{name}: liveness = "not required": a photograph of somebody may open it'
             )
+        own = settings.camera.device or settings.camera.kind
+        if door.camera not in (None, own):
+            found.append(
+                f"doors.{name} opens for no face: its camera is {door.camera!r}, and the one of "
+                f"this daemon is {own!r} (camera.device)"
+            )
         if settings.camera.kind == "replay":
             found.append(f'doors.{name}: camera.kind = "replay": recorded pictures open it')
         if door.relay_line is None and door.wiegand_zero_line is None:

@@ -158,4 +158,10 @@ def test_what_an_installer_must_know_is_one_line_a_door() -> None:
     )
     assert strict.startswith("doors.front opens for no face")
     assert "a photograph of somebody may open it" in loose
+    there = {**RELAY, "camera": "/dev/video7"}
+    other = {"doors": {"front": there}, "camera": {"device": "/dev/video0"}}
+    same = {"doors": {"front": there}, "camera": {"device": "/dev/video7"}}
+    said = "its camera is '/dev/video7', and the one of this daemon is '/dev/video0'"
+    assert any(said in line for line in cautions(settings(**other)))
+    assert not any("its camera" in line for line in cautions(settings(**same)))
     assert cautions(Settings()) == []
