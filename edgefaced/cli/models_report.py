@@ -75,7 +75,8 @@ def compiled_body(model: CompiledModel) -> dict[str, Any]:
 
 def compiled_line(model: CompiledModel) -> str:
     needs, proof = model.needs, model.proof
-    wants = [f"librknnrt {needs.runtime}"] if needs.runtime else []
+    library = "librknnrt" if model.kind == "rknn" else "onnxruntime"
+    wants = [f"{library} {needs.runtime}"] if needs.runtime else []
     wants += [f"driver {needs.driver}"] if needs.driver else []
     said = f"compiled for {model.target}, {model.width}x{model.height} {model.precision}"
     said += f", by {needs.toolkit}" + (f", needs {' and '.join(wants)}" if wants else "")

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import onnxruntime as ort
 
 from edgefaced.config.sections import InferenceSection
 from edgefaced.errors import DependencyMissing, EdgefacedError, ModelDamaged, ModelError
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.providers import LOWEST_COSINE, entries
-from edgefaced.inference.rockchip import Npu, find_npu
+from edgefaced.inference.rockchip import Npu, find_npu, is_older
 from edgefaced.inference.selftest import prove
 from edgefaced.inference.serving import Serving
 from edgefaced.models.compiled_files import CompiledNetwork, compiled_models
@@ -151,6 +152,12 @@ def _open_float(
 
 
 def _open_quantised(files: CompiledNetwork, spec: ModelSpec, threads: int) -> Opened:
+    needed = files.model.needs.runtime
+    if needed and is_older(ort.__version__, needed):
+        raise ModelError(
+            f"onnxruntime {ort.__version__} is older than {spec.id} for the CPU needs: {needed}",
+            "install a newer onnxruntime",
+        )
     backend = OnnxBackend(files.data, threads=threads, optimise=True)
     cosine = proved(backend, files)
     size, precision = files.model.size, files.model.precision

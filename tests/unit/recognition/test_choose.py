@@ -258,7 +258,16 @@ def quantised(here: Installation, spec: ModelSpec, network: Compiled) -> Compile
     answers = backend.run({"image": network.image})
     backend.close()
     outputs = dict(zip(names, answers, strict=True))
-    return replace(network, data=data, kind="onnx", target="cpu", outputs=outputs)
+    return replace(network, data=data, kind="onnx", target="cpu", outputs=outputs, runtime="1.20")
+
+
+def test_a_quantised_network_may_need_a_newer_onnxruntime(
+    here: Installation, pack: PackManifest, networks: tuple[Compiled, Compiled], tmp_path: Path
+) -> None:
+    newer = replace(quantised(here, pack.model[1], networks[1]), runtime="99.1")
+    bring(here, tmp_path / "stick", newer)
+    with pytest.raises(ModelError, match=r"is older than tiny-embedder for the CPU needs: 99\.1"):
+        opened(here, pack.model[1], FACE_SIDE_PX, means([], None))
 
 
 def test_a_quantised_network_for_the_cpu_is_proved_and_used(
