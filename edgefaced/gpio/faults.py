@@ -36,7 +36,10 @@ def gpio_error(error: OSError, place: str, doing: str, holder: Callable[[], str]
     """The error of our own for one of the kernel's."""
     what = f"{place}: {doing}: {error.strerror or error}"
     if error.errno == errno.EBUSY:
-        who = holder()
+        try:
+            who = holder()
+        except OSError:  # gone meanwhile
+            who = ""
         return GpioBusy(what, f"held by {who}" if who else "another program holds the line")
     if error.errno in _GONE:
         return GpioLost(what, "is the chip there? `gpiodetect` lists what is")

@@ -15,6 +15,7 @@ from fake_gpiod import Board, Wire
 from gpiod import line as flags
 
 from edgefaced.errors import DependencyMissing, GpioBusy, GpioError, GpioLost
+from edgefaced.gpio.faults import gpio_error
 from edgefaced.gpio.gpiochip import open_gpiochip
 from edgefaced.gpio.lines import Bias, Edges
 
@@ -174,3 +175,13 @@ def test_the_groups_name_is_the_hint(tmp_path: Path) -> None:
     with pytest.raises(GpioError) as caught:
         open_gpiochip(str(node), opener=board.open)
     assert "root and the group video (`sudo usermod -aG video USER`)" in caught.value.hint
+
+
+def test_a_line_whose_holder_cannot_be_asked_any_more_is_still_busy() -> None:
+    def gone() -> str:
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+    busy = OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+    error = gpio_error(busy, "/dev/gpiochip0", "take the line 'relay'", gone)
+    assert isinstance(error, GpioBusy)
+    assert error.hint == "another program holds the line"
