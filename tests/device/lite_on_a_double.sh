@@ -10,7 +10,15 @@ if [ -z "${ON_STAGE:-}" ]; then
     exec env ON_STAGE=1 unshare --mount --propagation private "$0" "$@"
 fi
 stage=$(mktemp -d)
-trap 'umount -l "$stage" 2>/dev/null; rmdir "$stage" 2>/dev/null || true' EXIT
+library=$root/usr/lib/librknnrt.so
+[ ! -s "$library" ] || { echo "$library is there already: is this a board?" >&2; exit 1; }
+leave() {
+    umount "$library" || true
+    rm -f "$library" "$root$tree/librknnrt.so"
+    umount -l "$root/proc" "$stage" || true
+    rmdir "$stage" || true
+} 2>/dev/null
+trap leave EXIT
 mount -t tmpfs stage "$stage"
 mkdir "$stage/kernel" "$stage/device-tree"
 printf 'radxa,rock-5b\0rockchip,rk3588\0' > "$stage/device-tree/compatible"
@@ -20,7 +28,7 @@ for name in self thread-self cpuinfo meminfo mounts stat version filesystems sys
 done
 mount --rbind "$stage" "$root/proc"
 chroot "$root" gcc -O1 -shared -fPIC -o "$tree/librknnrt.so" "$tree/tests/support/librknnrt_double.c"
-touch "$root/usr/lib/librknnrt.so"
-mount --bind "$root$tree/librknnrt.so" "$root/usr/lib/librknnrt.so"
+touch "$library"
+mount --bind "$root$tree/librknnrt.so" "$library"
 chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/bin:/bin \
     sh -c "cd $tree && $python -m pytest -q -s -p no:cacheprovider -o timeout=0 tests/device/test_rknnlite.py"
