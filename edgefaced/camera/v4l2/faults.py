@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from edgefaced.errors import CameraBusy, CameraError, CameraLost
 
@@ -18,13 +19,29 @@ Holders = Callable[[str], Sequence[str]]
 """Who has a node open, as "program (process id)"."""
 
 
-@contextmanager
-def spoken(device: str, doing: str, holders: Holders) -> Iterator[None]:
-    """Turns the kernel's refusal into a CameraError that says what was being done."""
-    try:
-        yield
-    except OSError as error:
-        raise camera_error(error, device, doing, holders) from error
+@dataclass(frozen=True, slots=True)
+class spoken:
+    """Turns the kernel's refusal into a CameraError that says what was being done.
+
+    By a generator, the refusal would end in its own traceback, and so keep the frames of a camera
+    that is gone until the collector comes.
+    """
+
+    device: str
+    doing: str
+    holders: Holders
+
+    def __enter__(self) -> None:
+        """Nothing is done beforehand."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            raise camera_error(error, self.device, self.doing, self.holders) from error
 
 
 def camera_error(error: OSError, device: str, doing: str, holders: Holders) -> CameraError:
