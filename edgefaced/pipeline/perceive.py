@@ -106,20 +106,22 @@ class Perceiver:
 
     def _see(self, watcher: Watcher, lease: FrameLease) -> FaceBatch:
         """Who is worth judging in a frame, and who has left since the one before."""
+        glance = lease.glance
+        self._freshness.taken(glance.captured_ns)
+        left = self._begin_anew(watcher) if self._cut.is_set() else ()
+        interval = self._interval(watcher, glance)
+        if interval is None:
+            self._other_bytes += lease.copied_bytes
+            return FaceBatch(glance.sequence, glance.captured_ns, (), left)
         small, full = lease.small, lease.frame
-        self._freshness.taken(small.captured_ns)
         sizes = (small.width, small.height, full.width, full.height)
-        left: tuple[Track, ...] = ()
-        if self._cut.is_set() or sizes != self._sizes:
+        if sizes != self._sizes:
             # Places in the old picture mean nothing in the new one.
-            left, self._sizes = self._begin_anew(watcher), sizes
+            left, self._sizes = left + self._begin_anew(watcher), sizes
         self._other_bytes += lease.copied_bytes
-        started = time.perf_counter_ns()
-        result = self._look(watcher, small)
-        if result is None:
-            return FaceBatch(small.sequence, small.captured_ns, (), left)
+        started, now = time.perf_counter_ns(), small.captured_ns / 1e9
+        result = self._look(watcher, small, interval)
         found = time.perf_counter_ns()
-        now = small.captured_ns / 1e9
         faces = tuple(
             self._face(track, lease) for track in result.seen if self._wants(track.id, now)
         )
@@ -131,18 +133,19 @@ class Perceiver:
         self._figures.bytes_copied = watcher.bytes_copied + self._other_bytes
         return FaceBatch(small.sequence, small.captured_ns, faces, left + result.left)
 
-    def _look(self, watcher: Watcher, small: Frame) -> TrackingResult | None:
-        """The faces of a frame, or None for one that needs no look."""
-        figures, now = self._figures, small.captured_ns / 1e9
+    def _interval(self, watcher: Watcher, glance: Frame) -> int | None:
+        """The key-frame interval in force, or None for a frame that needs no look."""
+        figures, now = self._figures, glance.captured_ns / 1e9
         if self._moved(now):
             self._gate.wake(now)
-        worth = self._gate.look(luma_thumb(small), now)
+        worth = self._gate.look(luma_thumb(glance), now)
         known = watcher.tracks
         if not (worth or known):
             figures.frames["idle"] += 1
             return None
         interval = self._pace.current.band.key_frame_interval
-        if known and self._gate.restless_beside([t.box for t in known], small.width, small.height):
+        width, height = self._sizes[:2] or (1, 1)
+        if known and self._gate.restless_beside([t.box for t in known], width, height):
             interval = min(interval, RESTLESS_INTERVAL)
         wanted = {t.id for t in known if self._wants(t.id, now) and self._is_near(t)}
         if wanted & watcher.hidden:
@@ -150,6 +153,11 @@ class Perceiver:
         if not wanted and watcher.pass_over(key_frame_interval=interval, now=now):
             figures.frames["calm"] += 1
             return None
+        return interval
+
+    def _look(self, watcher: Watcher, small: Frame, interval: int) -> TrackingResult:
+        """The faces of a frame."""
+        figures, now = self._figures, small.captured_ns / 1e9
         figures.frames["looked_at"] += 1
         started = time.perf_counter()
         result = watcher.watch(small, key_frame_interval=interval, now=now)

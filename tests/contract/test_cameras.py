@@ -61,7 +61,9 @@ def test_frames_are_as_described(rig: Rig) -> None:
         assert what.native in {*PixelFormat, "MJPEG"}
         rig.happen(80)
         with take(camera) as lease:
-            frame, small = lease.frame, lease.small
+            glance, frame, small = lease.glance, lease.frame, lease.small
+            assert abs(shade(glance) - 80) < 2
+            assert (glance.sequence, glance.captured_ns) == (frame.sequence, frame.captured_ns)
             assert (frame.width, frame.height) == (what.width, what.height)
             assert frame.pixel_format is what.pixel_format
             assert abs(shade(frame) - 80) < 2

@@ -107,7 +107,7 @@ class V4l2Camera:
         self._counts = CameraCounts()
         self._sequence = -1
         self._driver_sequence: int | None = None
-        self._fault: OSError | None = None
+        self._fault = 0
         self._closed = False
 
     @property
@@ -124,8 +124,8 @@ class V4l2Camera:
         deadline = time.monotonic() + timeout
         with spoken(self._description.device, "waiting for a frame", self._holders):
             while True:
-                if self._fault is not None:
-                    raise self._fault
+                if self._fault:
+                    raise OSError(self._fault, os.strerror(self._fault))
                 left = max(deadline - time.monotonic(), 0.0)
                 events = self._poll.poll(math.ceil(left * 1000))
                 filled = self._newest()
@@ -212,8 +212,8 @@ class V4l2Camera:
                 self._counts = replace(self._counts, damaged=self._counts.damaged + 1)
                 return None
 
-            def decode() -> Frame:
-                pixels = mjpeg.decode(data, what.width, what.height)
+            def decode(part: int) -> Frame:
+                pixels = mjpeg.decode(data, what.width, what.height, part)
                 if pixels is None:
                     raise FrameDamaged(f"{what.device}: a frame cannot be decoded")
                 return Frame(filled.sequence, captured_ns, pixels, what.pixel_format)
@@ -237,8 +237,10 @@ class V4l2Camera:
     def _give_back(self, index: int) -> None:
         try:
             self._stream.queue(index)
-        except OSError as error:  # whoever reads next is told; a release has nobody to tell
-            self._fault = error
+        except OSError as error:
+            # Whoever reads next is told; a release has nobody to tell. Only the number is kept:
+            # with the error go its callers, and their frames, in a circle around this camera.
+            self._fault = error.errno or errno.EIO
 
 
 def _nothing() -> None:

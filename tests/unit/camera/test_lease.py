@@ -105,19 +105,20 @@ def test_waiting_for_room() -> None:
 def test_what_is_compressed_is_decoded_when_it_is_first_read_and_counted_then() -> None:
     book, back, decoded = LeaseBook("cam"), list[int](), list[int]()
 
-    def decode() -> Frame:
-        decoded.append(7)
+    def decode(part: int) -> Frame:
+        decoded.append(part)
         return frame(7)
 
     lease = book.lend_compressed(7, decode, lambda: back.append(7), copied_bytes=100)
     assert (lease.copied_bytes, decoded) == (100, [])
     assert lease.frame is lease.small is lease.frame
     assert lease.copied_bytes == 100 + frame(7).pixels.nbytes
-    assert decoded == [7]
+    assert decoded == [1]
+    assert lease.glance is lease.frame, "which is there already"
     lease.release()
     untouched = book.lend_compressed(8, decode, lambda: back.append(8), copied_bytes=100)
     untouched.release()
-    assert (back, decoded) == ([7, 8], [7])
+    assert (back, decoded) == ([7, 8], [1])
     with pytest.raises(LeaseError, match="may hold another one"):
         _ = untouched.small
 
@@ -125,7 +126,7 @@ def test_what_is_compressed_is_decoded_when_it_is_first_read_and_counted_then() 
 def test_a_frame_that_cannot_be_decoded_says_so_each_time_and_is_given_back_as_any() -> None:
     book = LeaseBook("cam")
 
-    def decode() -> Frame:
+    def decode(part: int) -> Frame:
         raise FrameDamaged("cam: a frame cannot be decoded")
 
     lease = book.lend_compressed(1, decode, lambda: None, copied_bytes=100)
@@ -135,3 +136,21 @@ def test_a_frame_that_cannot_be_decoded_says_so_each_time_and_is_given_back_as_a
     assert lease.copied_bytes == 100
     lease.release()
     assert book.outstanding == 0
+
+
+def test_a_glance_at_what_is_compressed_is_an_eighth_and_decodes_no_more() -> None:
+    book, decoded = LeaseBook("cam"), list[int]()
+
+    def decode(part: int) -> Frame:
+        decoded.append(part)
+        return frame(1)
+
+    lease = book.lend_compressed(1, decode, lambda: None, copied_bytes=0)
+    assert lease.glance is lease.glance
+    assert decoded == [8]
+    assert lease.frame is lease.small
+    assert decoded == [8, 1]
+    lease.release()
+    plain = book.lend(frame(2), lambda: None)
+    assert plain.glance is plain.frame
+    plain.release()

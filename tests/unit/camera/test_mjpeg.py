@@ -120,3 +120,12 @@ def test_a_frame_that_turns_out_to_be_none_is_none() -> None:
     without_quantisation = WHOLE[: at + 4] + b"\xff" * 3 + WHOLE[at + 7 :]
     assert is_whole(without_quantisation, 160, 120)
     assert decode(without_quantisation, 160, 120) is None
+
+
+def test_an_eighth_shows_the_same() -> None:
+    pixels = decode(WHOLE, 160, 120, 8)
+    assert pixels is not None
+    assert pixels.shape == (15, 20, 3)
+    small = cv2.resize(PICTURE, (20, 15), interpolation=cv2.INTER_AREA)
+    assert np.abs(pixels.astype(int) - small).mean() < 4
+    assert decode(WHOLE, 168, 120, 8) is None

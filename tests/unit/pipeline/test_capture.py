@@ -128,7 +128,7 @@ def test_frames_that_are_passed_over_are_never_decoded_and_undecodable_ones_are_
             lease.release()
             self._ledger.append("lent")
 
-            def decode() -> Frame:
+            def decode(part: int) -> Frame:
                 decoded.append(frame.sequence)
                 if frame.sequence % 3 == 0:
                     raise FrameDamaged("a frame cannot be decoded")
