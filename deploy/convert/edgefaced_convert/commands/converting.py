@@ -79,9 +79,7 @@ def convert(
             if not as_json:
                 _say(one)
             if one.model.kind == "onnx":
-                faster = speed_up(
-                    opened, task.network, one.members[0].data, task.golden, task.threads
-                )
+                faster = speed_up(opened, task.network, one.members[0].data, task.golden)
                 speeds[name] = asdict(faster)
                 note(f"{name}: {faster.ratio} times as fast as float32: {speeds[name]}")
     written = {}
