@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
+from painted_faces import EVERYTHING
 
 from edgefaced.core.policy import DecisionPolicy, PolicyLimits
-from edgefaced.core.quality import QualityLimits
 from edgefaced.errors import EmbeddingError, GalleryBusy, StorageError
 from edgefaced.events import Event, Happening
 from edgefaced.pipeline.judge import Knowledge
@@ -40,19 +40,6 @@ from edgefaced.types import (
     Match,
 )
 
-NO_LIMITS = QualityLimits(
-    minimum_interocular_px=0,
-    minimum_sharpness=0,
-    minimum_brightness=0,
-    maximum_brightness=255,
-    minimum_contrast=0,
-    maximum_clipped=1,
-    maximum_yaw=1,
-    maximum_pitch=1,
-    maximum_roll_degrees=180,
-    minimum_inside=0,
-    minimum_symmetry=-1,
-)
 PATIENCE_SECONDS = 60
 Kind = TypeVar("Kind")
 ANN, BOB = (250, 10, 10), (10, 250, 10)
@@ -202,7 +189,7 @@ class Cast:
             open_knowledge=self.knowledge,
             sinks=self.sinks,
             colour_order=ColourOrder.BGR,
-            limits=NO_LIMITS,
+            limits=EVERYTHING,
             policy=self.policy,
             camera_pauses=self.camera_pauses,
             replay=self.replay,

@@ -10,7 +10,6 @@ from typing import Any
 import gallery_peer
 import pytest
 
-from edgefaced.cli.main import run
 from edgefaced.gallery.access import access_of
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
@@ -35,20 +34,13 @@ schedule = "office"
 
 
 @pytest.fixture
-def edgefaced(own_places: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def edgefaced(edgefaced: Run, own_places: Path) -> Run:
     """Ann and Bob are enrolled, and there are three doors."""
     (own_places / "edgefaced.toml").write_text(CONFIG)
     with opened(own_places, create=True) as gallery:
         for n, name in enumerate(("Ann", "Bob")):
             gallery.enrol(name, [NewTemplate(gallery_peer.embedding(n))])
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return call
+    return edgefaced
 
 
 def opened(folder: Path, *, create: bool = False) -> Gallery:

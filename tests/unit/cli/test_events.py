@@ -19,7 +19,6 @@ from ledgers import BOB, NOON, event, seen, tamper, troubles
 
 from edgefaced.cli.events_export import offset
 from edgefaced.cli.events_options import moment_in
-from edgefaced.cli.main import run
 from edgefaced.errors import UsageError
 from edgefaced.events import Event, Trouble
 from edgefaced.gallery.records import NewTemplate
@@ -28,19 +27,6 @@ from edgefaced.ledger.store import Ledger
 
 Run = Callable[..., tuple[int, str, str]]
 ANNS_NAME = "Ann =1+1"
-
-
-@pytest.fixture
-def edgefaced(own_places: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line in folders of the test's own: exit code, stdout, stderr."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

@@ -19,24 +19,10 @@ import pytest
 from installation import Installation
 from tiny_pack import DIMENSION, SIZE, TinyPack
 
-from edgefaced.cli.main import run
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def edgefaced(own_places: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line in folders of the test's own: exit code, stdout, stderr."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

@@ -16,25 +16,11 @@ from typing import Any
 import gallery_peer
 import pytest
 
-from edgefaced.cli.main import run
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.store import Gallery
 
 Run = Callable[..., tuple[int, str, str]]
 ODD = ["--json", "../../x", "a/b#+", 'O\'Brien "q"', "[red]x[/red]", "שלום", "👩‍👩‍👧", "%s{0}\\n"]
-
-
-@pytest.fixture
-def edgefaced(own_places: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line in folders of the test's own: exit code, stdout, stderr."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return call
 
 
 def enrolled(folder: Path, *names: str, consent: str | None = None) -> None:

@@ -13,13 +13,13 @@ import pytest
 from coloured import (
     ANN,
     BOB,
-    NO_LIMITS,
     Cast,
     Collector,
     ColourEmbedder,
     ColourIndex,
     scene,
 )
+from painted_faces import EVERYTHING
 from scripted_camera import ScriptedCamera, Step
 
 from edgefaced.core.quality import QualityLimits
@@ -42,7 +42,7 @@ class Stand:
         *,
         lossless: bool = True,
         recording: Recording | None = None,
-        limits: QualityLimits = NO_LIMITS,
+        limits: QualityLimits = EVERYTHING,
     ) -> None:
         """With `recording` the sink is a lasting one."""
         delivery = Delivery.MOMENTARY if recording is None else Delivery.LASTING
@@ -92,8 +92,8 @@ def test_two_people_get_one_decision_each_and_little_is_embedded() -> None:
 
 
 def test_a_face_too_small_to_be_judged_is_followed_calmly_until_it_is_large_enough() -> None:
-    near = replace(NO_LIMITS, minimum_interocular_px=12)  # a square of 40 has 16 between the eyes
-    far = replace(NO_LIMITS, minimum_interocular_px=20)
+    near = replace(EVERYTHING, minimum_interocular_px=12)  # a square of 40 has 16 between the eyes
+    far = replace(EVERYTHING, minimum_interocular_px=20)
     steps: list[Step] = [scene((BOB, 50), sequence=i) for i in range(30)]
     looked_at = []
     for limits in (near, far):
