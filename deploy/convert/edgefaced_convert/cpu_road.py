@@ -64,6 +64,19 @@ class CpuRoad:
             backend.close()
 
 
+def with_activations(form: bytes, names: Sequence[str]) -> list[str]:
+    """These nodes, and the Relu or Clip behind each.
+
+    Were that left in int8 alone, what it takes would be rounded, in a wider range than it gives.
+    """
+    import onnx
+
+    nodes = onnx.load_model_from_string(form).graph.node
+    made = {output for node in nodes if node.name in names for output in node.output}
+    behind = [n.name for n in nodes if n.op_type in ("Relu", "Clip") and n.input[0] in made]
+    return [*dict.fromkeys((*names, *behind))]
+
+
 def filters_of(form: bytes) -> dict[str, str]:
     """Name of the filter that makes each tensor."""
     import onnx

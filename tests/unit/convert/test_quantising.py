@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from edgefaced_convert.cpu_road import compare_layers
+from edgefaced_convert.cpu_road import compare_layers, with_activations
 from edgefaced_convert.layer_errors import LayerError, first_bad, parse_table, worst_first
 from edgefaced_convert.qdq import node_names, quantise
 from edgefaced_convert.road import Built, Plan
@@ -95,6 +95,8 @@ def test_a_quantised_network_says_nearly_the_same() -> None:
 def test_what_is_named_stays_in_float_and_the_layers_tell() -> None:
     plain = small_network()
     first, second = node_names(plain, ("Conv",))
+    assert with_activations(plain, [first]) == [first, *node_names(plain, ("Relu",))]
+    assert with_activations(plain, [second]) == [second]
     whole = quantise(plain, pictures(8))
     mixed = quantise(plain, pictures(8), in_float=[second])
     other = pictures(9)[8:]

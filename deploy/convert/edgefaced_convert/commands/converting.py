@@ -26,9 +26,6 @@ from edgefaced_convert.scenes import scenes_in
 from edgefaced_convert.speed import speed_up
 from edgefaced_convert.toolchain import TARGETS
 
-MOST_PICTURES = 100
-"""Calibrating pictures used: more change no range noticeably."""
-
 
 @click.command()
 @click.argument("pack")
@@ -42,6 +39,7 @@ MOST_PICTURES = 100
 @click.option("--size", default=DETECTOR_SIZE_PX, show_default=True, help="Of the detector.")
 @click.option("--pictures", "pictures", multiple=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--lfw", type=click.Path(path_type=Path, exists=True), help="Folder with pairs.txt.")
+@click.option("--most", default=100, show_default=True, help="Calibrating pictures to use.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=".")
 @json_option
 def convert(
@@ -54,6 +52,7 @@ def convert(
     size: int,
     pictures: tuple[Path, ...],
     lfw: Path | None,
+    most: int,
     out: Path,
     as_json: bool,
 ) -> None:
@@ -70,7 +69,9 @@ def convert(
     results: dict[str, list[Converted]] = defaultdict(list)
     speeds: dict[str, dict[str, float]] = {}
     with _float_recogniser(opened) as recogniser:
-        tasks = [_task(opened, r, size, calibration, recogniser, pictures, lfw) for r in roles]
+        tasks = [
+            _task(opened, r, size, calibration, recogniser, pictures, lfw, most) for r in roles
+        ]
     for task in tasks:
         name = task.network.spec.id
         note(f"{name}: {len(task.pictures)} pictures to calibrate with")
@@ -112,6 +113,7 @@ def _task(
     recogniser: Recogniser,
     pictures: tuple[Path, ...],
     lfw: Path | None,
+    most: int,
 ) -> Task:
     network = opened.network(role, size)
     detects = role is Role.DETECTOR
@@ -125,7 +127,7 @@ def _task(
         golden=golden_picture(opened, network, recogniser),
         scenes=tuple(scenes_in(pictures)) if detects and pictures else (),
         pairs=pairs,
-        pictures=fed_pictures(network, calibration, MOST_PICTURES),
+        pictures=fed_pictures(network, calibration, most),
         threads=_threads(),
     )
 
