@@ -2,18 +2,17 @@
 
 Line in:  {"folder": …, "fifo": …, "seed": …}
 The worker writes "opened" to the fifo, then the id of every event that the ledger has.
-Line out: the worker's id, and its wait status once it is dead.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import sys
 import threading
-import traceback
 from pathlib import Path
+from typing import Any
+
+from nursery import fork_for_each_line
 
 from edgefaced.attendance.clerk import NAME, clerk_plan
 from edgefaced.core.attendance import AttendanceRules, Mode, WorkingDays
@@ -64,11 +63,11 @@ def deliveries(folder: Path, speaking: Speaking, crew: Crew) -> Deliveries:
     )
 
 
-def work(order: dict[str, str | int]) -> None:
-    fifo = os.open(str(order["fifo"]), os.O_WRONLY)
+def work(order: dict[str, Any]) -> None:
+    fifo = os.open(order["fifo"], os.O_WRONLY)
     rng = random.Random(order["seed"])
     speaking, crew = Speaking(fifo), Crew()
-    line = deliveries(Path(str(order["folder"])), speaking, crew)
+    line = deliveries(Path(order["folder"]), speaking, crew)
     crew.start()
     os.write(fifo, b"opened\n")
     while True:
@@ -96,21 +95,5 @@ def _decision(person: str) -> DecisionMade:
     return DecisionMade(1, known, 0, 1)
 
 
-def main() -> None:
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work(json.loads(line))
-            finally:
-                traceback.print_exc()
-                os._exit(1)
-        sys.stdout.write(f"{pid}\n")
-        sys.stdout.flush()
-        _, status = os.waitpid(pid, 0)
-        sys.stdout.write(f"{status}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    fork_for_each_line(work)

@@ -2,7 +2,6 @@
 
 Line in:  {"folder": …, "fifo": …, "seed": …, "people": {name: [seed, …]}}
 The worker writes each operation to the fifo before it begins and "done" after it was committed.
-Line out: the worker's wait status, once it is dead.
 """
 
 from __future__ import annotations
@@ -10,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nursery import fork_for_each_line
 
 from edgefaced.gallery.records import NewTemplate
 from edgefaced.gallery.rekey import rotate_key
@@ -119,21 +117,5 @@ def work(order: dict[str, Any]) -> None:
             people.update(changed)
 
 
-def main() -> None:
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work(json.loads(line))
-            finally:
-                traceback.print_exc()
-                os._exit(1)
-        sys.stdout.write(f"{pid}\n")
-        sys.stdout.flush()
-        _, status = os.waitpid(pid, 0)
-        sys.stdout.write(f"{status}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    fork_for_each_line(work)

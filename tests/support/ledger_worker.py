@@ -1,24 +1,22 @@
 """A process that records and delivers until it is killed; forks one for each line it is told.
 
 Line in:  {"folder": …, "fifo": …, "seed": …, "first": number of the first event, "most": events,
-           "forever": whether it stays when all are announced}
+           "forever": whether more follow, four a second}
 The worker announces numbered events. A momentary sink writes the number of each that is recorded to
 the fifo; a lasting sink appends a line of every event to the file `delivered`; a clerk answers
 each with an event that has the number. What does not stay ends with everything delivered.
-Line out: the worker's pid when it starts, its wait status once it is dead.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import sys
 import threading
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from nursery import fork_for_each_line
 
 from edgefaced.events import CameraChanged, DecisionMade, Event, Happening
 from edgefaced.ledger.retention import Keep, Retention
@@ -110,30 +108,15 @@ def work(order: dict[str, Any]) -> None:
             deliveries.postbox.announce(numbered(number))
             number += 1
         threading.Event().wait(rng.uniform(0, 0.01))
-    if order["forever"]:
-        threading.Event().wait()
+    while order["forever"]:  # the first ones are not acknowledged where the ledger was slow to open
+        deliveries.postbox.announce(numbered(number))
+        number += 1
+        threading.Event().wait(0.25)
     deliveries.close()
     crew.wait(60)
     assert crew.join(60) == []
     assert crew.failures == []
 
 
-def main() -> None:
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work(json.loads(line))
-                os._exit(0)
-            finally:
-                traceback.print_exc()
-                os._exit(1)
-        sys.stdout.write(f"{pid}\n")
-        sys.stdout.flush()
-        _, status = os.waitpid(pid, 0)
-        sys.stdout.write(f"{status}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    fork_for_each_line(work)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import attendance_worker as worker
 import pytest
+from nursery import Nursery
 
 from edgefaced.events import Attended, DecisionMade
 from edgefaced.ledger.reading import Wanted, entries
@@ -30,35 +26,13 @@ def test_a_decision_leads_to_one_record_whatever_dies(
     rng = random.Random(7)
     acknowledged: list[str] = []
     undone = 0
-    nursery = subprocess.Popen(
-        [sys.executable, str(worker.__file__)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    with nursery.stdin as told, nursery.stdout as answered:
+    with closing(Nursery(worker.__file__)) as nursery:
         for kill in range(KILLS):
-            fifo = tmp_path / "fifo"
-            os.mkfifo(fifo)
-            order = {"folder": str(tmp_path), "fifo": str(fifo), "seed": kill}
-            told.write(json.dumps(order) + "\n")
-            told.flush()
-            pid = int(answered.readline())
-            with fifo.open() as said:
-                heard = [said.readline() for _ in range(rng.randint(1, 12))]
-                # Not to wait for anything: the moment of death is drawn by chance.
-                time.sleep(rng.uniform(0, 0.02))
-                os.kill(pid, signal.SIGKILL)
-                heard += said.readlines()
-            status = int(answered.readline())
-            assert os.WIFSIGNALED(status), "the worker died of a fault of its own"
-            fifo.unlink()
-            acknowledged += [line.strip() for line in heard if line.endswith("\n")][1:]
+            said = nursery.run_and_kill(
+                tmp_path, lines=rng.randint(1, 12), then_s=rng.uniform(0, 0.02), seed=kill
+            )
+            acknowledged += [line.strip() for line in said][1:]
             undone += decisions_without_record(tmp_path) > 0
-    assert nursery.wait(60) == 0
     worker.finish(tmp_path)
 
     with Ledger.open(tmp_path / "events.db") as ledger:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gallery_worker as worker
 import pytest
+from nursery import Nursery
 
 from edgefaced.gallery import rows
 from edgefaced.gallery.check import check_gallery
@@ -34,49 +31,11 @@ class Killed:
     begun: dict[str, Any] | None
 
 
-class Nursery:
-    """Starts workers quickly: one Python that has everything imported and forks."""
-
-    def __init__(self) -> None:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, str(worker.__file__)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-
-    def run_and_kill(
-        self, folder: Path, people: People, *, seed: int, lines: int, then_s: float
-    ) -> Killed:
-        """Lets a worker say so many lines, work on for a moment, and kills it with SIGKILL."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        fifo = folder / "fifo"
-        os.mkfifo(fifo)
-        order = {"folder": str(folder), "fifo": str(fifo), "seed": seed, "people": people}
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        pid = int(self.process.stdout.readline())
-        with fifo.open() as said:
-            heard = [said.readline() for _ in range(lines)]
-            # Not to wait for anything: the moment of death is drawn by chance.
-            time.sleep(then_s)
-            os.kill(pid, signal.SIGKILL)
-            heard += said.readlines()
-        status = int(self.process.stdout.readline())
-        assert os.WIFSIGNALED(status), "the worker died of a fault of its own"
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        fifo.unlink()
-        return understood([json.loads(line) for line in heard if line.endswith("\n")])
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+def run_and_kill(
+    nursery: Nursery, folder: Path, people: People, *, seed: int, lines: int, then_s: float
+) -> Killed:
+    said = nursery.run_and_kill(folder, lines=lines, then_s=then_s, seed=seed, people=people)
+    return understood([json.loads(line) for line in said])
 
 
 def understood(said: list[Any]) -> Killed:
@@ -88,9 +47,8 @@ def understood(said: list[Any]) -> Killed:
 
 @pytest.fixture
 def nursery() -> Iterator[Nursery]:
-    started = Nursery()
-    yield started
-    started.close()
+    with closing(Nursery(worker.__file__)) as started:
+        yield started
 
 
 def state_of(gallery: Gallery) -> dict[str, list[bytes]]:
@@ -121,8 +79,8 @@ def test_nothing_committed_is_lost_and_nothing_is_torn(
     people: People = {}
     acknowledged = interrupted = unheard = 0
     for kill in range(KILLS):
-        killed = nursery.run_and_kill(
-            folder, people, seed=kill, lines=rng.randint(2, 9), then_s=rng.uniform(0, 0.02)
+        killed = run_and_kill(
+            nursery, folder, people, seed=kill, lines=rng.randint(2, 9), then_s=rng.uniform(0, 0.02)
         )
         for operation in killed.done:
             people = worker.applied(people, operation)
@@ -151,7 +109,7 @@ def test_a_gallery_killed_while_it_begins(nursery: Nursery, tmp_path: Path) -> N
     for kill in range(60):
         folder = tmp_path / str(kill)
         folder.mkdir()
-        killed = nursery.run_and_kill(folder, {}, seed=kill, lines=1, then_s=rng.uniform(0, 0.006))
+        killed = run_and_kill(nursery, folder, {}, seed=kill, lines=1, then_s=rng.uniform(0, 0.006))
         key_file = folder / "gallery.key"
         key = key_file.read_bytes() if key_file.exists() else None
         unborn += not killed.opened
