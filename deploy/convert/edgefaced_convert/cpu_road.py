@@ -16,7 +16,7 @@ from edgefaced.types import U8
 from edgefaced_convert.layer_errors import LayerError
 from edgefaced_convert.packs import PackNetwork
 from edgefaced_convert.qdq import ALGORITHMS, quantise
-from edgefaced_convert.road import FILTERS, Built, Plan, score_heads
+from edgefaced_convert.road import FILTERS, Built, Plan, end_filters, score_heads
 
 ROUNDED = "_DequantizeLinear_Output"
 """What onnxruntime appends to the name of a tensor that it has quantised."""
@@ -37,6 +37,16 @@ class CpuRoad:
     @property
     def algorithms(self) -> tuple[str, ...]:
         return tuple(ALGORITHMS)
+
+    @property
+    def base(self) -> str:
+        return "min-max"
+
+    @property
+    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        filters = filters_of(self.form)
+        first, last = end_filters(self.form)
+        return tuple(filters[t] for t in first), tuple(filters[t] for t in last)
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from edgefaced_convert.rknn_build import (
     built_fp16,
     calibrate,
 )
-from edgefaced_convert.road import Built, Plan, score_heads, with_filters
+from edgefaced_convert.road import Built, Plan, end_filters, score_heads, with_filters
 from edgefaced_convert.simulator import SimulatedNetwork
 from edgefaced_convert.toolchain import Api, ConvertError, checked
 
@@ -47,6 +47,14 @@ class RknnRoad:
     @property
     def algorithms(self) -> tuple[str, ...]:
         return tuple(ALGORITHMS)
+
+    @property
+    def base(self) -> str:
+        return "MMSE"
+
+    @property
+    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return end_filters(self.form)
 
     @property
     def heads(self) -> tuple[str, ...]:

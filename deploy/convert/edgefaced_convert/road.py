@@ -15,6 +15,7 @@ from edgefaced_convert.layer_table import Layer
 from edgefaced_convert.packs import PackNetwork
 
 Precision = Literal["int8", "fp16", "mixed"]
+ENDS = 3
 FILTERS = frozenset({"Conv", "Gemm", "MatMul", "ConvTranspose"})
 
 
@@ -52,6 +53,16 @@ class Road(Protocol):
         ...
 
     @property
+    def base(self) -> str:
+        """The way that mixed precision starts from."""
+        ...
+
+    @property
+    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The first and the last few filters, in the names a plan's `in_float` has."""
+        ...
+
+    @property
     def heads(self) -> tuple[str, ...]:
         """What makes a detector's scores, in the names a plan's `in_float` has; else nothing."""
         ...
@@ -59,6 +70,12 @@ class Road(Protocol):
     def built(self, plan: Plan) -> AbstractContextManager[Built]:
         """Raises ConvertError where the toolchain fails."""
         ...
+
+
+def end_filters(form: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the first and the last filters make: usual suspects, and few of the layers."""
+    made = [node.outputs[0] for node in read_graph(form).nodes if node.op in FILTERS]
+    return tuple(made[:ENDS]), tuple(made[-ENDS:])
 
 
 def score_heads(form: bytes, network: PackNetwork) -> list[str]:

@@ -72,12 +72,17 @@ def search(
 
 
 def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterator[Plan]:
-    yield from (Plan(algorithm) for algorithm in road.algorithms)
-    if precision == "int8":
+    if precision == "int8":  # other ranges are all there is to try
+        yield from (Plan(algorithm) for algorithm in road.algorithms)
         return
-    usual, heads = road.algorithms[-1], road.heads
+    usual, heads, (first, last) = road.base, road.heads, road.ends
+    yield from (Plan(way) for way in dict.fromkeys((road.algorithms[0], usual)))
     if heads:
         yield Plan(usual, heads, "score heads in floating point")
+    else:
+        yield Plan(usual, last, f"the last {len(last)} filters in floating point")
+        both = (*first, *last)
+        yield Plan(usual, both, f"the first and last {len(last)} filters in floating point")
     names = [error.name for error in worst_first(errors)]
     for count in MORE_IN_FLOAT:
         if count > len(names):

@@ -122,6 +122,8 @@ class PretendRoad:
     """Quantises nothing: its layers lose what it was told, its heads are named."""
 
     algorithms = ("usual", "other")
+    base = "other"
+    ends = (("first",), ("last",))
 
     def __init__(self, heads: tuple[str, ...] = ()) -> None:
         self.heads = heads
@@ -174,7 +176,7 @@ def test_mixed_precision_stops_at_int8_where_that_holds() -> None:
 def test_mixed_precision_is_refused_where_no_choice_helps() -> None:
     road = PretendRoad()
     with (
-        pytest.raises(ConvertError, match="after 5 attempts"),
+        pytest.raises(ConvertError, match="after 7 attempts"),
         search(road, "mixed", lambda built: (0, "too bad"), lambda line: None),
     ):
         raise AssertionError("nothing was found")
