@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from edgefaced.cli.output import plain, stdout
@@ -89,7 +90,8 @@ def show(report: OperatorReport) -> None:
         cells = (str(len(found)), name, verdict.value, first.why, first.cure)
         table.add_row(*(plain(cell) for cell in cells))
     stdout.print(plain(f"{report.network} on {report.target}"))
-    stdout.print(table, width=None if stdout.is_terminal else PLAIN_WIDTH)
+    wide = stdout if stdout.is_terminal else Console(width=PLAIN_WIDTH, highlight=False)
+    wide.print(table)
     if report.layers:
         names = ", ".join(f"{layer.kind} {layer.name}" for layer in report.on_cpu[:SHOWN_NAMES])
         more = len(report.on_cpu) - SHOWN_NAMES

@@ -67,7 +67,8 @@ def working_folder() -> Iterator[Path]:
 def compile_float(form: bytes, target: str) -> Compiled:
     """Compiles in fp16, to see where the operators go. Raises ConvertError."""
     with working_folder() as folder:
-        toolkit, log = _loaded(form, folder, {"target_platform": target})
+        settings = {"target_platform": target, "remove_reshape": True}
+        toolkit, log = _loaded(form, folder, settings)
         try:
             _, built = checked("build", lambda: toolkit.build(do_quantization=False))
         finally:
