@@ -23,7 +23,9 @@ def _said(body: dict[str, Any]) -> str:
         case "camera":
             return f"camera {'up' if body['up'] else 'DOWN'}: {body['detail']}"
         case "pace":
-            return f"pace {body['band']} ({body['cause']}, {body['celsius']} °C)"
+            celsius = body["celsius"]
+            heat = "no temperature" if celsius is None else f"{celsius:g} °C"
+            return f"pace {body['band']} ({body['cause']}, {heat})"
         case "access":
             who = body["name"] or body["id"] or "somebody"
             verdict = "granted" if body["granted"] else "refused"

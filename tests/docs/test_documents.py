@@ -17,7 +17,8 @@ from edgefaced.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "models/README.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "models/README.md", "systemd/README.md"]
+DOCUMENTS += [f"deploy/{guide.name}" for guide in sorted(ROOT.glob("deploy/*.md"))]
 
 
 def commands(
@@ -84,9 +85,11 @@ def test_every_call_in_the_readme_is_understood(line: str) -> None:
 
 
 def error_classes(kind: type[errors.EdgefacedError]) -> Iterator[type[errors.EdgefacedError]]:
+    """All below `kind`; the converter beside us, whose tests may be loaded too, has its own."""
     for sub in kind.__subclasses__():
-        yield sub
-        yield from error_classes(sub)
+        if sub.__module__.startswith("edgefaced."):
+            yield sub
+            yield from error_classes(sub)
 
 
 def test_the_readme_names_every_exit_code() -> None:
