@@ -17,7 +17,13 @@ from edgefaced.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "models/README.md", "systemd/README.md"]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "models/README.md",
+    "systemd/README.md",
+]
 DOCUMENTS += [f"deploy/{guide.name}" for guide in sorted(ROOT.glob("deploy/*.md"))]
 
 
