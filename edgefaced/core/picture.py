@@ -20,6 +20,6 @@ def bgr_of(frame: Frame) -> U8:
             return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_YUV2BGR_YUYV), np.uint8)
         case PixelFormat.NV12:
             chroma = frame.chroma[0]
-        case PixelFormat.I420:
+        case _:  # I420, whose chroma lies in two planes
             chroma = np.stack(frame.chroma, axis=-1)
     return np.asarray(cv2.cvtColorTwoPlane(pixels, chroma, cv2.COLOR_YUV2BGR_NV12), np.uint8)
