@@ -36,7 +36,7 @@ class GuardProcess:
         except OSError as error:
             raise GuardGone(f"the guard cannot be started: {error.strerror}") from error
         assert self._process.stdin is not None  # noqa: S101 - asked for above
-        assert self._process.stdout is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101 - and this
         self._orders, self._answers = self._process.stdin, self._process.stdout
         os.set_blocking(self._orders.fileno(), False)
         os.set_blocking(self._answers.fileno(), False)
