@@ -104,9 +104,11 @@ def join(context: CliContext, name: str, group: str, *, as_json: bool) -> None:
 
     Members of "duress" raise a silent alarm with every decision of a door.
     """
-    from edgefaced.core.access import DURESS_GROUP
+    from edgefaced.core.access import DURESS_GROUP, EVERYBODY_GROUP
     from edgefaced.gallery.names import lookup_form
 
+    if lookup_form(group) == EVERYBODY_GROUP:
+        raise UsageError(f"everybody enrolled is in the group {EVERYBODY_GROUP} already")
     groups = _regroup(context, name, group, member=True)
     _say({"groups": list(groups)}, f"{name}: {', '.join(groups)}", as_json)
     if lookup_form(group) not in {*map(lookup_form, context.settings().groups), DURESS_GROUP}:
@@ -242,6 +244,7 @@ def _regroup(context: CliContext, name: str, group: str, *, member: bool) -> tup
 
 def _everything(settings: Settings, gallery: Gallery) -> list[tuple[Any, Grant, str | None]]:
     """(person, grant, the group it comes by or None), by name."""
+    from edgefaced.core.access import EVERYBODY_GROUP
     from edgefaced.gallery.access import access_of
     from edgefaced.gallery.names import lookup_form
 
@@ -249,7 +252,7 @@ def _everything(settings: Settings, gallery: Gallery) -> list[tuple[Any, Grant, 
     found: list[tuple[Any, Grant, str | None]] = []
     for person in gallery.people():
         found += [(person, given, None) for given in access_of(gallery, person.id).grants]
-        for group in person.details.groups:
+        for group in (EVERYBODY_GROUP, *person.details.groups):
             shown, grants = by_group.get(lookup_form(group), (group, ()))
             found += [(person, given.grant, shown) for given in grants]
     return found

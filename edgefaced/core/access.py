@@ -11,6 +11,8 @@ from edgefaced.types import Decision, Liveness, Outcome
 
 DURESS_GROUP = "duress"
 """Whose members raise a silent alarm with every decision of a door."""
+EVERYBODY_GROUP = "everybody"
+"""That everybody enrolled is a member of."""
 
 
 class Reason(StrEnum):

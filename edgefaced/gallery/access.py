@@ -6,7 +6,7 @@ import json
 import sqlite3
 from dataclasses import asdict, dataclass
 
-from edgefaced.core.access import Grant, Rights
+from edgefaced.core.access import EVERYBODY_GROUP, Grant, Rights
 from edgefaced.core.wiegand import LARGEST_CARD
 from edgefaced.errors import UsageError
 from edgefaced.gallery import rows
@@ -32,11 +32,17 @@ def access_of(gallery: Gallery, person_id: str) -> DoorAccess:
 
 
 def rights_of(gallery: Gallery, person_id: str) -> Rights:
-    """Access and groups, as the rules of doors want them; group names in the form to compare."""
+    """Access and groups, as the rules of doors want them; group names in the form to compare.
+
+    None at all where nobody enrolled has the id.
+    """
     with gallery.reading() as db:
+        if not rows.is_enrolled(db, person_id):
+            return Rights()
         access = read_access(db, gallery.protection, person_id)
         groups = rows.details_of(db, gallery.protection, person_id).groups
-    return Rights(access.grants, tuple(lookup_form(group) for group in groups), access.card)
+    joined = (EVERYBODY_GROUP, *(lookup_form(group) for group in groups))
+    return Rights(access.grants, joined, access.card)
 
 
 def set_access(gallery: Gallery, person_id: str, access: DoorAccess) -> None:

@@ -136,6 +136,20 @@ def test_groups_grant_what_the_configuration_says(edgefaced: Run) -> None:
     assert edgefaced("access", "test", "Bob", "--door", "front", *at)[0] == 1
 
 
+def test_everybody_enrolled_is_one_of_everybody(edgefaced: Run, own_places: Path) -> None:
+    with (own_places / "edgefaced.toml").open("a") as file:
+        file.write('[groups.Everybody]\ndoors = ["front"]\n')
+    for name in ("Ann", "Bob"):
+        assert edgefaced("access", "test", name, "--door", "front")[0] == 0
+    listed = document(edgefaced("access", "list", "--json")[1])["access"]
+    assert [(row["name"], row["group"]) for row in listed] == [
+        ("Ann", "Everybody"),
+        ("Bob", "Everybody"),
+    ]
+    code, _, err = edgefaced("access", "join", "Ann", "everybody")
+    assert (code, "already" in err) == (2, True)
+
+
 def test_a_door_with_a_controller_needs_a_card_number(edgefaced: Run) -> None:
     edgefaced("access", "grant", "Ann", "--door", "lab")
     _, out, _ = edgefaced("access", "test", "Ann", "--door", "lab")

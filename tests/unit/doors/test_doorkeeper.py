@@ -58,11 +58,11 @@ STAFF = Details(None, ("Staff",))
 
 def test_rights_are_those_of_this_moment(gallery: Gallery, rights: GalleryRights) -> None:
     ann = enrolled(gallery)
-    assert rights.of(ann) == Rights(groups=("staff",))
+    assert rights.of(ann) == Rights(groups=("everybody", "staff"))
     set_access(gallery, ann, FRONT)
-    assert rights.of(ann) == Rights(FRONT.grants, ("staff",), 7)
+    assert rights.of(ann) == Rights(FRONT.grants, ("everybody", "staff"), 7)
     set_access(gallery, ann, DoorAccess())
-    assert rights.of(ann) == Rights(groups=("staff",))
+    assert rights.of(ann) == Rights(groups=("everybody", "staff"))
     gallery.remove(ann)
     assert rights.of(ann) == Rights()
 

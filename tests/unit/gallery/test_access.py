@@ -28,11 +28,11 @@ def test_what_is_granted_is_kept_sealed_and_goes_with_the_person(
     assert access_of(gallery, ann.id) == access_of(gallery, "nobody") == DoorAccess()
     set_access(gallery, ann.id, OFFICE)
     assert access_of(other, ann.id) == OFFICE
-    assert rights_of(other, ann.id) == Rights(OFFICE.grants, ("staff",), 4711)
+    assert rights_of(other, ann.id) == Rights(OFFICE.grants, ("everybody", "staff"), 4711)
     everything = path.read_bytes() + path.with_name("gallery.db-wal").read_bytes()
     assert b"front" not in everything
     gallery.remove(ann.id)
-    assert rights_of(other, ann.id) == Rights()
+    assert rights_of(other, ann.id) == Rights(), "who is not enrolled is not even one of everybody"
 
 
 def test_other_details_and_templates_leave_it_alone(gallery: Gallery, template: Template) -> None:
@@ -64,7 +64,7 @@ def test_what_was_altered_grants_nothing(gallery: Gallery, template: Template, c
     assert [fault.person_id for fault in check_gallery(gallery).faults] == [ann.id]
     with pytest.raises(GalleryDamaged):
         rights_of(gallery, ann.id)
-    assert rights_of(gallery, bob.id) == Rights()
+    assert rights_of(gallery, bob.id) == Rights((), ("everybody",))
 
 
 def test_one_persons_rights_cannot_be_copied_to_another(
