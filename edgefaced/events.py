@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from uuid import UUID
 
-from edgefaced.clock import is_synchronised, utc_offset_seconds
+from edgefaced.clock import boot_ns, is_synchronised, utc_offset_seconds
 from edgefaced.types import CorrectionKind, Decision, Direction
 
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
@@ -184,15 +184,16 @@ class Event:
     """A happening with an id that sorts by time and is never used twice (UUID version 7).
 
     `synchronised` says whether the wall clock was kept by a time source, `utc_offset_seconds` how
-    far local time was ahead of UTC; both at that moment. `recorded` is False for an event that is
-    delivered although the ledger could not take it (yet); it is no part of what is stored.
+    far local time was ahead of UTC; both at that moment. `monotonic_ns` is the time since the boot,
+    that of a suspended board included. `recorded` is False for an event that is delivered although
+    the ledger could not take it (yet); it is no part of what is stored.
     """
 
     happening: Happening
     camera: str
     id: str = field(default_factory=lambda: str(uuid7()))
     utc: datetime = field(default_factory=lambda: datetime.now(UTC))
-    monotonic_ns: int = field(default_factory=time.monotonic_ns)
+    monotonic_ns: int = field(default_factory=boot_ns)
     boot_id: str = field(default_factory=lambda: read_boot_id())
     synchronised: bool = field(default_factory=is_synchronised)
     utc_offset_seconds: int = field(default_factory=utc_offset_seconds)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.core.contact import ContactNews, DoorContact
 from edgefaced.core.wiegand import frame
 from edgefaced.doors.guarded import GuardGone
@@ -53,8 +53,8 @@ class Door:
 
         A door without a lock has nothing to be told.
         """
-        plan, now = self.plan, time.monotonic()
-        at_ns = time.monotonic_ns()
+        plan, now = self.plan, boot_seconds()
+        at_ns = boot_ns()
         if plan.wires.relay is not None:
             tell(Pulse(plan.name, milliseconds, at_ns))
             self._unlocked_until = max(self._unlocked_until, now + milliseconds / 1000)
@@ -67,7 +67,7 @@ class Door:
 
     def lock(self, tell: Tell) -> None:
         """At once. A guard that cannot be told is overdue from now on."""
-        now = time.monotonic()
+        now = boot_seconds()
         self._held_until = None
         self._contact.locked(now)
         self._unlocked_until = min(self._unlocked_until, now)
@@ -79,13 +79,13 @@ class Door:
 
     def hold(self, seconds: float) -> None:
         """Held open from now on, by one `renew` after another."""
-        self._held_until = time.monotonic() + seconds
+        self._held_until = boot_seconds() + seconds
 
     def renew(self, tell: Tell) -> DoorChanged | None:
         """Unlocked for another while, or what to tell when the time is over."""
         if self._held_until is None:
             return None
-        left_ms = int((self._held_until - time.monotonic()) * 1000)
+        left_ms = int((self._held_until - boot_seconds()) * 1000)
         if left_ms <= 0:
             self._held_until = None
             return DoorChanged(self.plan.name, DoorState.NORMAL, "held open for its time")
@@ -105,26 +105,26 @@ class Door:
         """Nobody holds the line; the next guard finds it inactive or makes it so."""
         self._unlocked, self._asked_at = False, None
         self._unlocked_until = float("-inf")
-        self._contact.locked(time.monotonic())
+        self._contact.locked(boot_seconds())
 
     def is_overdue(self, grace_seconds: float) -> bool:
         """Whether its guard should have locked it, or answered, by now."""
-        late = time.monotonic() - grace_seconds
+        late = boot_seconds() - grace_seconds
         silent = self._asked_at is not None and self._asked_at < late
         return silent or (self._unlocked and self._unlocked_until < late)
 
     def contact_found(self, *, is_open: bool) -> None:
         """How the contact is when somebody begins to listen to it."""
         self._listens = True
-        self._contact.start(is_open=is_open, now=time.monotonic())
+        self._contact.start(is_open=is_open, now=boot_seconds())
 
     def contact_changed(self, *, is_open: bool) -> DoorChanged | None:
         """The door was opened or closed."""
-        return self._news(self._contact.change(is_open=is_open, now=time.monotonic()))
+        return self._news(self._contact.change(is_open=is_open, now=boot_seconds()))
 
     def look(self) -> DoorChanged | None:
         """Whether it has been open for too long."""
-        return self._news(self._contact.tick(time.monotonic())) if self._listens else None
+        return self._news(self._contact.tick(boot_seconds())) if self._listens else None
 
     def _news(self, news: ContactNews | None) -> DoorChanged | None:
         if news is None:
@@ -137,7 +137,7 @@ class Door:
         return DoorStatus(
             name=self.plan.name,
             lockdown=lockdown,
-            held_seconds=None if held is None else max(held - time.monotonic(), 0.0),
+            held_seconds=None if held is None else max(held - boot_seconds(), 0.0),
             unlocked=self._unlocked,
             is_open=self._contact.is_open if self._listens else None,
             lock=(fault or "ready") if self.plan.wires.outputs else "none",

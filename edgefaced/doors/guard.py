@@ -15,11 +15,11 @@ import os
 import select
 import signal
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.doors.outputs import Outputs, take
 from edgefaced.doors.wires import (
     Fault,
@@ -39,6 +39,8 @@ from edgefaced.doors.wires import (
 from edgefaced.errors import EdgefacedError
 
 LONGEST_WAIT_SECONDS = 5.0
+LONGEST_UNLOCKED_WAIT_SECONDS = 0.5
+"""A wait stands still while the board is suspended, and a pulse does not."""
 LATEST_NS = 1_000_000_000
 """An order that is older opens nothing: whoever it was for has gone."""
 
@@ -90,7 +92,9 @@ class Guard:
             for line in lines:
                 self._obey(line)
             due = self._outputs.next_due
-            wait = LONGEST_WAIT_SECONDS if due is None else due - time.monotonic()
+            wait = LONGEST_WAIT_SECONDS
+            if due is not None:
+                wait = min(due - boot_seconds(), LONGEST_UNLOCKED_WAIT_SECONDS)
             ready = poll.poll(max(wait, 0.0) * 1000)
             self._lock_due()
             if not ready:
@@ -107,8 +111,8 @@ class Guard:
                 self.report(Late(order.door))
             case Pulse(door, milliseconds):
                 self._marker.note((*self._outputs.unlocked, door))
-                if self._outputs.unlock(door, milliseconds, time.monotonic()):
-                    self.report(Unlocked(door, time.monotonic_ns()))
+                if self._outputs.unlock(door, milliseconds, boot_seconds()):
+                    self.report(Unlocked(door, boot_ns()))
             case Lock(door):
                 if self._outputs.lock(door):
                     self._tell_locked(door)
@@ -117,11 +121,11 @@ class Guard:
                 self.report(Sent(door, pulse_us, gap_us))
 
     def _lock_due(self) -> None:
-        for door in self._outputs.lock_due(time.monotonic()):
+        for door in self._outputs.lock_due(boot_seconds()):
             self._tell_locked(door)
 
     def _tell_locked(self, door: str) -> None:
-        at_ns = time.monotonic_ns()
+        at_ns = boot_ns()
         self._marker.note(self._outputs.unlocked)
         self.report(Locked(door, at_ns))
 
@@ -182,7 +186,7 @@ def _watch_over(outputs: Outputs, marker: Marker, orders: int, rest: bytes) -> i
 
 
 def _is_late(at_ns: int) -> bool:
-    return not 0 <= time.monotonic_ns() - at_ns <= LATEST_NS
+    return not 0 <= boot_ns() - at_ns <= LATEST_NS
 
 
 class Stopped(Exception):

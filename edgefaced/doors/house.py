@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from queue import SimpleQueue
 
+from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.core.access import Circumstances, Moment, Reason, Rights, Verdict, judge
 from edgefaced.core.passback import Passback, StrangerWatch
 from edgefaced.doors.book import Book, Page, unkept
@@ -112,7 +113,7 @@ class House:
         *,
         repeated: bool,
     ) -> None:
-        plan, decision, now = door.plan, happening.decision, time.monotonic()
+        plan, decision, now = door.plan, happening.decision, boot_seconds()
         passback = None if plan.area is None else self._area(plan)
         person = decision.person_id or ""
         verdict = judge(
@@ -160,11 +161,11 @@ class House:
     def _is_fresh(self, event: Event, happening: DecisionMade) -> bool:
         """Of this boot, and seen and decided just now: nothing is opened for the past."""
         limit_ns = self.plans.maximum_age_seconds * 1e9
-        now_ns = time.monotonic_ns()
         return (
             event.boot_id == self._boot_id != ""
-            and 0 <= now_ns - event.monotonic_ns <= limit_ns
-            and now_ns - happening.captured_ns <= limit_ns
+            and 0 <= boot_ns() - event.monotonic_ns <= limit_ns
+            # A camera's clock stands still while the board is suspended; that of events does not.
+            and time.monotonic_ns() - happening.captured_ns <= limit_ns
         )
 
     def _is_the_camera(self, configured: str) -> bool:
@@ -185,7 +186,7 @@ class House:
         return found == right
 
     def _watch_strangers(self, happening: DecisionMade, doors: Iterable[Door]) -> None:
-        if not self._strangers.seen(happening.track_id, time.monotonic()):
+        if not self._strangers.seen(happening.track_id, boot_seconds()):
             return
         faces, seconds = self.plans.stranger_faces, self.plans.stranger_seconds
         self._announce(Trouble("doors", f"{faces} unknown faces within {seconds:g} s"))

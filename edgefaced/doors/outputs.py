@@ -21,7 +21,7 @@ CLOSE_TO_US = 150
 
 @dataclass(slots=True)
 class HeldRelay:
-    """A relay's line and when it is to become inactive, in monotonic seconds."""
+    """A relay's line and when it is to become inactive, in seconds since the boot."""
 
     line: OutputLine
     until: float | None = None

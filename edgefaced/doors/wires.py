@@ -53,7 +53,7 @@ class LockWires:
 class Pulse:
     """Unlock a door for so long, or for longer where it is unlocked already.
 
-    `at_ns` is when it was ordered (monotonic): a guard that was held up obeys no old order.
+    `at_ns` is when it was ordered (boot time): a guard that was held up obeys no old order.
     """
 
     door: str
@@ -94,7 +94,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Unlocked:
-    """A relay is active since this monotonic time."""
+    """A relay is active since this time of the boot."""
 
     door: str
     at_ns: int
@@ -102,7 +102,7 @@ class Unlocked:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """A relay is inactive since this monotonic time."""
+    """A relay is inactive since this time of the boot."""
 
     door: str
     at_ns: int

@@ -20,12 +20,15 @@ from edgefaced.ledger.turn import sole_reader
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.handoff import Closed, Outbox
 from edgefaced.pipeline.postbox import Announcement
-from edgefaced.pipeline.recorder import Bell
+from edgefaced.pipeline.recorder import Bell, Opening
 from edgefaced.protocols import Clerk, EventSink
 
 TAKE_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 BATCH = 64
+
+OPENING_SECONDS = 30.0
+"""A ledger that is not open after so long hangs: what happens then is told as not recorded."""
 
 NOTE_SECONDS = 0.1
 """While a sink catches up, its cursor is written so often: what it took since comes again after a
@@ -105,10 +108,17 @@ class Momentary:
         outbox: Outbox[Announcement],
         attempts: Attempts,
         patience_seconds: float,
+        opening: Opening | None,
+        stop: threading.Event,
+        idle: Callable[[], None],
     ) -> None:
+        """`opening` is that of the ledger, None where nothing is recorded."""
         self._open_sink = open_sink
         self._outbox = outbox
         self._patience_seconds = patience_seconds
+        self._opening = opening
+        self._stop = stop
+        self._idle = idle
         self.attempts = attempts
 
     def run(self, heartbeat: Heartbeat) -> None:
@@ -117,14 +127,29 @@ class Momentary:
         if sink is None:
             return
         with closing(sink):
+            opened_ns = self._await_ledger(heartbeat)
             while True:
                 heartbeat.beat()
                 try:
                     announcement = self._outbox.take(TAKE_SECONDS)
                 except Closed:
                     return
-                if announcement is not None:
-                    self._deliver(sink, announcement.outcome(self._patience_seconds))
+                if announcement is None:
+                    self._idle()
+                else:
+                    self._deliver(sink, announcement.outcome(self._patience_seconds, opened_ns))
+
+    def _await_ledger(self, heartbeat: Heartbeat) -> int:
+        """When the ledger was opened: one that opens slowly refuses nothing.
+
+        One that hangs is not waited for longer than anybody waits at a door.
+        """
+        end = time.monotonic() + OPENING_SECONDS
+        while self._opening is not None and not self._opening.wait(TAKE_SECONDS):
+            heartbeat.beat()
+            if self._stop.is_set() or time.monotonic() >= end:
+                break
+        return 0 if self._opening is None else self._opening.over_ns
 
     def _deliver(self, sink: EventSink, event: Event) -> None:
         try:

@@ -106,7 +106,13 @@ class Deliveries:
 
         attempts = Attempts(name, self.postbox.announce, self._stop, ended)
         stage = self._momentary[name] = Momentary(
-            plan.open, outbox, attempts, plan.patience_seconds
+            plan.open,
+            outbox,
+            attempts,
+            plan.patience_seconds,
+            None if self.recorder is None else self.recorder.opening,
+            self._stop,
+            plan.idle,
         )
 
         def finish() -> None:

@@ -8,9 +8,9 @@ announce --Inbox--> record --ledger--> LASTING sinks, each from its own cursor
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 
+from edgefaced.clock import boot_ns
 from edgefaced.events import Event, Happening
 from edgefaced.pipeline.handoff import Outbox
 
@@ -35,9 +35,12 @@ class Announcement:
         self._recorded = recorded
         self._settled.set()
 
-    def outcome(self, patience_seconds: float) -> Event:
-        """The event, waited for until it is settled or was announced so long ago."""
-        age = (time.monotonic_ns() - self.event.monotonic_ns) / 1e9
+    def outcome(self, patience_seconds: float, opened_ns: int = 0) -> Event:
+        """The event, waited for until it is settled or was announced so long ago.
+
+        The time of what came before the ledger was open (`opened_ns`) counts from then.
+        """
+        age = (boot_ns() - max(self.event.monotonic_ns, opened_ns)) / 1e9
         self._settled.wait(max(patience_seconds - age, 0.0))
         recorded = self._settled.is_set() and self._recorded
         return self.event if recorded else replace(self.event, recorded=False)

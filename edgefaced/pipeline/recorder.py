@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
-from edgefaced.clock import is_synchronised
+from edgefaced.clock import boot_ns, is_synchronised
 from edgefaced.errors import LedgerError
 from edgefaced.events import Event, Happening, Trouble
 from edgefaced.ledger.retention import Retention
@@ -114,6 +114,27 @@ class Bell:
         return self._writers <= (self._clerks if clerk else 0)
 
 
+class Opening:
+    """The first try to open the ledger. It may take its time at a boot, or after a power cut: until
+    it is over, nothing is known of what the ledger takes and what it does not.
+    """
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self.over_ns = 0
+        """Since when (boot time) events are recorded, or it is known that they cannot be."""
+
+    def end(self) -> None:
+        """It is open, or failed, or nobody tries any more."""
+        if not self._over.is_set():
+            self.over_ns = boot_ns()
+            self._over.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over, now or within a time."""
+        return self._over.wait(seconds)
+
+
 class Recorder:
     """Body of the stage."""
 
@@ -129,6 +150,7 @@ class Recorder:
         self._inbox = inbox
         self._recording = recording
         self._backlog = recording.backlog
+        self.opening = Opening()
         self._bell = bell
         self._announce = announce
         self._sinks = sinks
@@ -160,6 +182,9 @@ class Recorder:
         """Until the inbox is closed and empty."""
         with ExitStack() as at_end:
             at_end.callback(self._close)
+            heartbeat.beat()
+            self._take([])
+            self.opening.end()
             while True:
                 heartbeat.beat()
                 try:
@@ -175,6 +200,7 @@ class Recorder:
     def finish(self) -> None:
         """Closes the input; whoever still waits for an event is told that it is not recorded."""
         self._inbox.close()
+        self.opening.end()
         with suppress(Closed):
             while announcement := self._inbox.take(0):
                 announcement.settle(recorded=False)

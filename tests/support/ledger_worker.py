@@ -108,7 +108,7 @@ def work(order: dict[str, Any]) -> None:
             deliveries.postbox.announce(numbered(number))
             number += 1
         threading.Event().wait(rng.uniform(0, 0.01))
-    while order["forever"]:  # the first ones are not acknowledged where the ledger was slow to open
+    while order["forever"]:  # some are not acknowledged where the disk was slower than a sink waits
         deliveries.postbox.announce(numbered(number))
         number += 1
         threading.Event().wait(0.25)

@@ -6,13 +6,27 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 
 import pytest
 
-from edgefaced.clock import UNSYNCHRONISED_MICROSECONDS, Timex, is_synchronised, utc_offset_seconds
+from edgefaced.clock import (
+    UNSYNCHRONISED_MICROSECONDS,
+    Timex,
+    boot_ns,
+    boot_seconds,
+    is_synchronised,
+    utc_offset_seconds,
+)
 
 SUMMER, WINTER = datetime(2026, 7, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_the_time_since_the_boot_is_the_kernels_that_goes_on_while_the_board_is_suspended() -> None:
+    moments = [time.clock_gettime_ns(time.CLOCK_BOOTTIME), boot_ns(), round(boot_seconds() * 1e9)]
+    assert moments[0] <= moments[1] <= moments[2] + 1000
+    assert moments[2] <= time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 1000
 
 
 def test_it_says_what_the_kernel_says() -> None:

@@ -6,13 +6,13 @@ import json
 import os
 import select
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from file_chip import PATIENCE_SECONDS, FileChip
 
+from edgefaced.clock import boot_ns
 from edgefaced.doors.guarded import GuardGone, GuardProcess, ended
 from edgefaced.doors.outputs import LONGEST_PULSE_MS
 from edgefaced.doors.wires import (
@@ -76,7 +76,7 @@ def start(locks: tuple[LockWires, ...], marker: Path) -> Iterator[Start]:
 
 
 def pulse(door: str, milliseconds: int) -> Pulse:
-    return Pulse(door, milliseconds, time.monotonic_ns())
+    return Pulse(door, milliseconds, boot_ns())
 
 
 def heard(guard: GuardProcess, count: int) -> list[Report]:
@@ -203,7 +203,7 @@ def test_a_guard_that_is_asked_to_end_locks_first(start: Start, chip: FileChip) 
 def test_a_guard_that_was_held_up_obeys_no_old_order(start: Start, chip: FileChip) -> None:
     guard = start()
     heard(guard, 1)
-    guard.send(Pulse("front", 1000, time.monotonic_ns() - 1_500_000_000))
+    guard.send(Pulse("front", 1000, boot_ns() - 1_500_000_000))
     guard.send(Frame("front", "10", 0))
     assert heard(guard, 2) == [Late("front"), Late("front")]
     assert not chip.is_high("relay")
@@ -225,7 +225,7 @@ def test_a_frame_goes_out_while_a_pulse_ends_in_time(start: Start, chip: FileChi
     guard = start()
     heard(guard, 1)
     guard.send(pulse("front", 1))
-    guard.send(Frame("front", "01" * 13, time.monotonic_ns()))
+    guard.send(Frame("front", "01" * 13, boot_ns()))
     kinds = {type(report) for report in heard(guard, 3)}
     assert kinds == {Unlocked, Locked, Sent}
     assert not any(chip.is_high(line) for line in ("relay", "d0", "d1"))

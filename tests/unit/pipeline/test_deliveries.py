@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,12 @@ from edgefaced.ledger.store import Ledger
 from edgefaced.ledger.turn import sole_reader
 from edgefaced.ledger.verify import verify
 from edgefaced.pipeline import deliver
-from edgefaced.pipeline.crew import Crew
+from edgefaced.pipeline.crew import Crew, Heartbeat
+from edgefaced.pipeline.deliver import Attempts, Momentary
 from edgefaced.pipeline.deliveries import Deliveries
-from edgefaced.pipeline.recorder import Backlog, Recording
+from edgefaced.pipeline.handoff import Outbox
+from edgefaced.pipeline.postbox import Announcement
+from edgefaced.pipeline.recorder import Backlog, Opening, Recording
 from edgefaced.protocols import ClerkPlan, Delivery, EventSink, SinkPlan, SinkPlans
 
 PATIENCE = 60
@@ -488,6 +492,73 @@ def test_a_stop_leaves_what_waits_for_the_next_start(
     with running({"mqtt": plan(rest)}, Recording(Disk(path).open)):
         pass
     assert slow.numbers() + rest.numbers() == list(range(500)), "none twice, none left out"
+
+
+def test_what_came_before_a_ledger_that_opens_slowly_was_open_is_told_as_recorded() -> None:
+    """However long that took, with sinks that wait for a moment only."""
+    opening, stop = Opening(), threading.Event()
+    outbox: Outbox[Announcement] = Outbox(10)
+    sink = Pupil()
+    attempts = Attempts("log", lambda happening: None, stop, lambda seconds: False)
+    stage = Momentary(lambda: sink, outbox, attempts, PATIENCE, opening, stop, idle=lambda: None)
+    hour_ns = 3600 * 10**9
+    old = [Announcement(replace(event(numbered(n)), monotonic_ns=n * hour_ns)) for n in range(3)]
+    for announcement in old:
+        outbox.put(announcement)
+    outbox.close()
+    running = threading.Thread(target=stage.run, args=[Heartbeat()])
+    running.start()
+    opening.end()
+    for announcement in old:
+        announcement.settle(recorded=True)
+    running.join(PATIENCE)
+    assert [(number_of(e), e.recorded) for e in sink.heard] == [(n, True) for n in range(3)]
+
+
+def test_a_ledger_is_opened_before_anything_happens(path: Path) -> None:
+    with running({}, Recording(Disk(path).open)) as deliveries:
+        assert deliveries.recorder is not None
+        assert deliveries.recorder.opening.wait(PATIENCE)
+        assert path.exists()
+
+
+def test_a_ledger_that_hangs_while_it_opens_does_not_hang_a_door(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "OPENING_SECONDS", 0.0)
+    opens = threading.Event()
+
+    def open_ledger() -> Ledger:
+        opens.wait(PATIENCE)
+        return Ledger.open(path, create=True)
+
+    door = Pupil()
+    plans = {"door": plan(door, Delivery.MOMENTARY, patience_seconds=0.0)}
+    with running(plans, Recording(open_ledger)) as deliveries:
+        deliveries.postbox.announce(numbered(1))
+        door.wait_for_events(1)
+        assert not door.heard[0].recorded
+        opens.set()
+    assert recorded(path) == [numbered(1)]
+
+
+def test_a_stop_does_not_wait_for_a_ledger_that_hangs_while_it_opens(path: Path) -> None:
+    opens, door, crew = threading.Event(), Pupil(), Crew()
+    plans = {"door": plan(door, Delivery.MOMENTARY, patience_seconds=0.0)}
+
+    def open_ledger() -> Ledger:
+        opens.wait(PATIENCE)
+        return Ledger.open(path, create=True)
+
+    deliveries = Deliveries("door", plans, Recording(open_ledger), crew)
+    crew.start()
+    deliveries.postbox.announce(numbered(1))
+    crew.stop.set()
+    deliveries.close()
+    door.wait_for_events(1)
+    opens.set()
+    assert crew.join(PATIENCE) == []
+    assert recorded(path) == [numbered(1)]
 
 
 def test_a_ledger_that_cannot_be_opened_is_opened_later(path: Path) -> None:
