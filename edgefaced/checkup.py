@@ -80,6 +80,7 @@ def check(settings: Settings, places: Places, machine: Machine | None = None) ->
         *_metrics(settings),
         *_attendance(settings),
         *(_caution(name, error) for name, error in lacking(settings, places)),
+        *_pictures(settings),
         *_doors(settings),
     ]
 
@@ -103,6 +104,18 @@ def _attendance(settings: Settings) -> Iterator[Caution]:
     else:
         words = '"not required": a photograph of somebody may check them in or out'
     yield Caution("attendance.liveness", words)
+
+
+def _pictures(settings: Settings) -> Iterator[Caution]:
+    section = settings.pictures
+    if section.of:
+        whole = "all that the camera sees" if section.what == "frame" else "the face"
+        yield Caution(
+            "pictures.of",
+            f"pictures ({whole}) of {', '.join(section.of)} are kept for {section.keep_days:g} "
+            f"days, {section.keep_pictures} at most",
+            "tell the people whom it concerns; they are encrypted with the gallery's key",
+        )
 
 
 def _pack(settings: Settings, store: ModelStore) -> PackManifest:

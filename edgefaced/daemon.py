@@ -36,7 +36,7 @@ from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.state import outdated
 from edgefaced.models.store import ModelStore
-from edgefaced.outlets import buttons_of, recording_of, sinks_of
+from edgefaced.outlets import buttons_of, keeper_of, recording_of, sinks_of
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
@@ -290,7 +290,12 @@ class Daemon:
         sinks = sinks_of(settings, self._places, self._sinks, stop, house)
         if doors is not None:
             sinks = {**sinks, "doors": doorkeeper_of(doors, self._places)}
+        keeper = keeper_of(settings, self._places)
+        if keeper is not None:
+            sinks = {**sinks, "pictures": keeper.plan()}
         parts = self._parts(settings, self._places, sinks, self._tap)
+        if keeper is not None:
+            parts = replace(parts, tray=keeper.tray)
         if house is not None:
             parts = replace(parts, again=house.again)
         recording = recording_of(settings, self._places, self._backlog)

@@ -16,12 +16,15 @@ from edgefaced.doors.by_mqtt import entities_of, obedience_of
 from edgefaced.doors.house import House
 from edgefaced.errors import EdgefacedError
 from edgefaced.events import Event, Trouble
+from edgefaced.evidence.keeper import Keeper, Keeping
+from edgefaced.evidence.limits import Limits
 from edgefaced.gpio.choose import open_input
 from edgefaced.gpio.lines import InputLine
 from edgefaced.ledger.retention import Keep, Retention
 from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.buttons import Buttons
 from edgefaced.pipeline.recorder import Backlog, Recording
+from edgefaced.pipeline.tray import PictureWish, Tray
 from edgefaced.protocols import SinkPlans
 from edgefaced.sinks.choose import chosen_sinks
 from edgefaced.sinks.mqtt.discovery import Entity, standard_entities
@@ -88,6 +91,22 @@ def _clerks(settings: Settings, places: Places) -> SinkPlans:
     rules = section.rules(zone_of(section.time_zone))
     needs_liveness = section.liveness == "required"
     return {CLERK: clerk_plan(rules, places.events_file, needs_liveness=needs_liveness)}
+
+
+def keeper_of(settings: Settings, places: Places) -> Keeper | None:
+    """Who keeps pictures of events, and takes them away in time also where no more are wanted."""
+    section = settings.pictures
+    if not (section.of or places.pictures_dir.exists()):
+        return None
+    keeping = Keeping(
+        frozenset(section.of),
+        places.pictures_dir,
+        (places.gallery_file, places.key_file),
+        Limits(section.keep_days, section.keep_pictures, section.maximum_megabytes * 1_000_000),
+        section.jpeg_quality,
+    )
+    wish = PictureWish(section.what == "frame", section.longest_side_px) if section.of else None
+    return Keeper(keeping, Tray(wish))
 
 
 def buttons_of(settings: Settings) -> Buttons | None:

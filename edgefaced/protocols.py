@@ -156,6 +156,8 @@ class SinkPlan:
     """Whether it announces happenings of its own: it then gets its last event before all others."""
     patience_seconds: float = 2.0
     """How long a momentary sink waits for the ledger; a disk that hangs must not hang a door."""
+    idle: Callable[[], None] = lambda: None
+    """What a momentary sink does about twice a second while nothing happens; it does not fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +198,6 @@ class FrameLease(Protocol):
         """The same moment at any size, to see whether anything happens: `small` itself, or, of what
         comes compressed, an eighth, for a fifth of the time. Raises FrameDamaged.
         """
-        ...
-
-    @property
-    def dma_fd(self) -> int | None:
-        """Descriptor of the DMA-BUF that holds `frame`; the camera's, valid inside the lease."""
         ...
 
     @property
@@ -246,7 +243,7 @@ class CameraDescription:
     """What a camera really gives, and what was asked of it.
 
     `native` is the format on the wire ("MJPEG" is decoded to BGR frames); `frames_per_second` is
-    None where the driver does not say; `dma` whether leases have a DMA-BUF.
+    None where the driver does not say; `dma` whether frames lie in a DMA-BUF.
     """
 
     name: str

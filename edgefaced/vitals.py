@@ -14,6 +14,7 @@ from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.meter import Meter, Rates
 from edgefaced.pipeline.recorder import Recorder
 from edgefaced.pipeline.thermostat import Thermostat
+from edgefaced.pipeline.tray import Tray
 from edgefaced.protocols import CameraDescription, Delivery
 from edgefaced.sensors.npu import NpuReading
 
@@ -52,6 +53,16 @@ class LedgerVitals:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureVitals:
+    """Pictures of events that are kept now, those this line `missed`, and why, while that lasts."""
+
+    kept: int
+    kept_bytes: int
+    missed: int
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class MotionVitals:
     """A motion sensor: whether it is listened to, None before the first try, and its motions."""
 
@@ -63,7 +74,8 @@ class MotionVitals:
 class Vitals:
     """Counters are since the line was started, which a reload of the configuration does anew.
 
-    `camera` is None before the first frame; `motion` and `npu` are None where there is none;
+    `camera` is None before the first frame; `motion` and `npu` are None where there is none,
+    `pictures` where none are wanted and none are left;
     `celsius` (the hottest of `zones`) None where no temperature is known, and then
     `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
     the start of the process, by "idle" and "active". `networks` are those that are open.
@@ -87,6 +99,7 @@ class Vitals:
     stages: dict[str, Timing]
     sinks: dict[str, SinkVitals]
     ledger: LedgerVitals | None
+    pictures: PictureVitals | None
     pace: Pace
     bands: tuple[str, ...]
     celsius: float | None
@@ -142,6 +155,7 @@ def vitals_of(
             for name, counts in line.deliveries.counts().items()
         },
         ledger=None if recorder is None else _ledger(recorder, now_ns - beats["record"].last_ns),
+        pictures=_pictures(line.tray),
         pace=line.pace.current,
         bands=tuple(band.name for band in settings.thermal.ladder()),
         celsius=thermostat.celsius,
@@ -157,6 +171,12 @@ def vitals_of(
         cpu_seconds=dict(meter.cpu_seconds),
         seconds=dict(meter.seconds),
     )
+
+
+def _pictures(tray: Tray) -> PictureVitals | None:
+    if tray.wish is None and not (tray.kept or tray.fault):
+        return None
+    return PictureVitals(tray.kept, tray.kept_bytes, tray.missed, tray.fault or None)
 
 
 def _ledger(recorder: Recorder, silent_ns: int) -> LedgerVitals:

@@ -21,9 +21,11 @@ from edgefaced.cli.events_options import (
     open_ledger,
     wanted_of,
 )
+from edgefaced.cli.events_picture import picture
 from edgefaced.cli.events_purge import purge
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.errors import UsageError
+from edgefaced.evidence.folder import kept_in
 from edgefaced.ledger.reading import Entry, entries, last_entries
 from edgefaced.ledger.records import Head
 from edgefaced.ledger.verify import Verdict
@@ -40,6 +42,7 @@ def events() -> None:
 
 
 events.add_command(export)
+events.add_command(picture)
 events.add_command(purge)
 
 
@@ -60,17 +63,22 @@ def list_events(
     """The newest events, oldest first.
 
     A time with "~" was reckoned back from a later one of the same boot; with "?" nobody knows
-    whether the clock was right.
+    whether the clock was right. "[picture ID]" has a picture: see `events picture`.
     """
     chosen = Choice(**choice)  # type: ignore[arg-type]  # click gives what the options promise
     wanted = wanted_of(context, chosen)
     with open_ledger(context) as ledger, names_of(context, chosen) as names:
         found = last_entries(ledger, wanted, limit)
+        shown = {kept.event_id for kept in kept_in(context.places.pictures_dir)}
         if as_json:
-            print_json({"events": [entry_body(entry, names) for entry in found]})
+            bodies = [
+                {**entry_body(entry, names), "picture": entry.record.event.id in shown}
+                for entry in found
+            ]
+            print_json({"events": bodies})
             return
         for entry in found:
-            _tell(entry, names, as_json=False)
+            _tell(entry, names, as_json=False, pictured=entry.record.event.id in shown)
     if not found:
         note("no such event")
 
@@ -143,14 +151,15 @@ def head_in(text: str) -> Head:
     return Head(int(found[1]), bytes.fromhex(found[2]))
 
 
-def _tell(entry: Entry, names: Names, *, as_json: bool) -> None:
+def _tell(entry: Entry, names: Names, *, as_json: bool, pictured: bool = False) -> None:
     body = entry_body(entry, names)
     if as_json:
         sys.stdout.write(json.dumps(body, ensure_ascii=True) + "\n")
     else:
         local, mark = entry.when.local, MARKS[clock_of(entry)]
         place = f"{entry.record.position:>6} {local:%Y-%m-%d %H:%M:%S%z}{mark:1}"
-        stdout.print(plain(f"{place} {in_words(body)}"))
+        picture = f" [picture {body['event_id']}]" if pictured else ""
+        stdout.print(plain(f"{place} {in_words(body)}{picture}"))
     sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@ from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.clock import is_synchronised
 from edgefaced.errors import LedgerBusy, UsageError
+from edgefaced.evidence.folder import forget
 from edgefaced.ledger.database import logs_set_aside
 from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.retention import Keep, Retention
@@ -84,10 +85,13 @@ def _forget(context: CliContext, person: str, *, yes: bool, as_json: bool) -> in
         if not yes:
             _ask(person)
         done = redact_person(ledger, person_id, PLACE)
+    pictures = forget(context.places.pictures_dir, [person_id])
     if as_json:
-        print_json({"person_id": person_id, "redacted": done.records, "scrubbed": done.scrubbed})
+        body = {"redacted": done.records, "pictures": pictures, "scrubbed": done.scrubbed}
+        print_json({"person_id": person_id, **body})
     else:
-        stdout.print(plain(f"{done.records} records about {person} redacted"))
+        gone = f"{done.records} records about {person} redacted, {pictures} pictures removed"
+        stdout.print(plain(gone))
     for log in logs_set_aside(context.places.events_file):
         note(f"edgefaced: {log} is of a ledger that was taken away: it may still tell of {person}")
     if not done.scrubbed:
@@ -100,5 +104,7 @@ def _ask(person: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError("nobody can be asked here", "say --yes to redact without asking")
     click.confirm(
-        f"Take everything about {plain(person).plain} out of the ledger?", abort=True, err=True
+        f"Take everything about {plain(person).plain} out of the ledger, with pictures?",
+        abort=True,
+        err=True,
     )

@@ -19,6 +19,7 @@ from edgefaced.errors import (
     Refused,
     UsageError,
 )
+from edgefaced.evidence.folder import forget
 from edgefaced.gallery.document import person_body
 from edgefaced.gallery.records import Removal
 from edgefaced.gallery.store import Gallery
@@ -123,7 +124,7 @@ def remove(
     except GalleryMissing:
         if names:
             raise _nobody_of(names[0]) from None
-        return _say_removed({}, Removal(0, 0, 0, scrubbed=True), as_json=as_json)
+        return _say_removed({}, Removal(0, 0, 0, scrubbed=True), 0, as_json=as_json)
     with gallery:
         chosen = (
             {person_id: person_id for person_id in gallery.ids()}
@@ -135,7 +136,8 @@ def remove(
             _ask(who)
         removal = gallery.remove(*chosen)
     _say_what_is_kept(context, chosen)
-    return _say_removed(chosen, removal, as_json=as_json)
+    of_events = forget(context.places.pictures_dir, chosen)
+    return _say_removed(chosen, removal, of_events, as_json=as_json)
 
 
 def _say_what_is_kept(context: CliContext, people: Iterable[str]) -> None:
@@ -154,18 +156,19 @@ def _say_what_is_kept(context: CliContext, people: Iterable[str]) -> None:
         )
 
 
-def _say_removed(people: dict[str, str], removal: Removal, *, as_json: bool) -> int:
+def _say_removed(people: dict[str, str], removal: Removal, of_events: int, *, as_json: bool) -> int:
     if as_json:
         print_json(
             {
                 "person_ids": list(people),
                 "templates": removal.templates,
                 "pictures": removal.pictures,
+                "event_pictures": of_events,
                 "scrubbed": removal.scrubbed,
             }
         )
     else:
-        held = f"{removal.templates} templates, {removal.pictures} pictures"
+        held = f"{removal.templates} templates, {removal.pictures + of_events} pictures"
         stdout.print(plain(f"removed {', '.join(people.values()) or 'nobody'}: {held}"))
     return scrub_status(scrubbed=removal.scrubbed)
 

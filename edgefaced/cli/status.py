@@ -90,6 +90,8 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
     if body["ledger"] is not None:
         yield "ledger", _ledger(body["ledger"])
+    if body["pictures"] is not None:
+        yield "pictures", _pictures(body["pictures"])
 
 
 def _ledger(ledger: dict[str, Any]) -> str:
@@ -105,6 +107,13 @@ def _ledger(ledger: dict[str, Any]) -> str:
     return said
 
 
+def _pictures(pictures: dict[str, Any]) -> str:
+    said = f"{pictures['kept']} kept, {pictures['kept_bytes'] / 1e6:.1f} MB"
+    if pictures["missed"]:
+        said += f", {pictures['missed']} missed"
+    return said + (f"; NONE IS KEPT: {pictures['fault']}" if pictures["fault"] else "")
+
+
 def _motion(motion: dict[str, Any]) -> str:
     state = {None: "not listened to yet", True: "listened to", False: "NOT LISTENED TO"}
     return f"{state[motion['up']]}, motion began {motion['motions']} times"
@@ -113,7 +122,7 @@ def _motion(motion: dict[str, Any]) -> str:
 def _network(network: dict[str, Any]) -> str:
     said = f"{network['network']}: {network['where']}, {network['precision']}"
     if network["memory"] is not None:
-        said += f", input memory {network['memory']}"
+        said += f", input: {network['memory']}"
     if network["remark"] is not None:
         said += f" ({network['remark']})"
     return said + (f"; FALLBACK: {network['fallback']}" if network["fallback"] else "")

@@ -51,6 +51,11 @@ class Places:
         return self.state_dir / "events.db"
 
     @property
+    def pictures_dir(self) -> Path:
+        """Pictures of events, where the configuration asks for any."""
+        return self.state_dir / "pictures"
+
+    @property
     def doors_file(self) -> Path:
         """Which doors are locked down, and which camera is the right one."""
         return self.state_dir / "doors.json"

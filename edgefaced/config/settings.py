@@ -17,6 +17,7 @@ from edgefaced.config.doors import (
     Text,
 )
 from edgefaced.config.ledger import LedgerSection
+from edgefaced.config.pictures import PicturesSection
 from edgefaced.config.presence import PresenceSection
 from edgefaced.config.section import Section
 from edgefaced.config.sections import (
@@ -52,6 +53,7 @@ class Settings(Section):
     metrics: MetricsSection = MetricsSection()
     control: ControlSection = ControlSection()
     ledger: LedgerSection = LedgerSection()
+    pictures: PicturesSection = PicturesSection()
     attendance: AttendanceSection = AttendanceSection()
     mqtt: MqttSection = MqttSection()
     webhook: WebhookSection = WebhookSection()

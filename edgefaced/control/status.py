@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from edgefaced import __version__
 from edgefaced.control.contract import Document
 from edgefaced.inference.serving import Serving
@@ -65,6 +67,7 @@ def status(vitals: Vitals) -> Document:
             for name, sink in vitals.sinks.items()
         },
         "ledger": None if vitals.ledger is None else _ledger(vitals.ledger),
+        "pictures": None if vitals.pictures is None else asdict(vitals.pictures),
         "gallery_templates": vitals.templates,
         "oldest_beat_seconds": round(vitals.oldest_beat_seconds, 3),
     }

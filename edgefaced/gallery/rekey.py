@@ -9,6 +9,7 @@ from edgefaced.errors import GalleryError
 from edgefaced.gallery import rows
 from edgefaced.gallery.access import access_place
 from edgefaced.gallery.lock import draft_of, mark_scrub, set_key, settle_key
+from edgefaced.gallery.picture_keys import renew_picture_keys
 from edgefaced.gallery.protection import Place, Protection
 from edgefaced.gallery.store import Gallery
 from edgefaced.storage import files, keyfile
@@ -37,6 +38,7 @@ def rotate_key(gallery: Gallery) -> bool:
         new = Protection(master, gallery_id)
         _seal_people(db, gallery.protection, new)
         _seal_templates(db, gallery.protection, new)
+        renew_picture_keys(db, gallery.protection, new)
         set_key(db, gallery_id, new)
         mark_scrub(db)
     settle_key(gallery.database, key_file)

@@ -102,6 +102,11 @@ def _deliveries(vitals: Vitals) -> Iterator[Metric]:
     yield _counter("sink_failures", "Deliveries that a sink refused.", "sink", failures)
     if vitals.ledger is not None:
         yield from _ledger(vitals.ledger)
+    if vitals.pictures is not None:
+        pictures = vitals.pictures
+        yield _gauge("pictures", "Pictures of events that are kept.", pictures.kept)
+        yield _gauge("pictures_bytes", "What they take of the disk.", pictures.kept_bytes)
+        yield _total("pictures_missed", "Pictures that could not be kept.", pictures.missed)
 
 
 def _ledger(ledger: LedgerVitals) -> Iterator[Metric]:

@@ -20,9 +20,9 @@ def png_bytes(pixels: U8) -> bytes:
     return _encoded(pixels, ".png")
 
 
-def jpeg_bytes(pixels: U8) -> bytes:
+def jpeg_bytes(pixels: U8, quality: int = JPEG_QUALITY) -> bytes:
     """BGR pixels as a JPEG file's bytes."""
-    return _encoded(pixels, ".jpg")
+    return _encoded(pixels, ".jpg", quality)
 
 
 def write_picture(path: Path, pixels: U8) -> None:
@@ -54,8 +54,8 @@ def _write_whole(path: Path, data: bytes, mode: int) -> None:
         raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
-def _encoded(pixels: U8, suffix: str) -> bytes:
-    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if suffix in {".jpg", ".jpeg"} else []
+def _encoded(pixels: U8, suffix: str, quality: int = JPEG_QUALITY) -> bytes:
+    options = [cv2.IMWRITE_JPEG_QUALITY, quality] if suffix in {".jpg", ".jpeg"} else []
     written, data = cv2.imencode(suffix, pixels, options)
     if not written:
         raise PictureError(f"a picture of {pixels.shape} cannot be written as {suffix}")

@@ -110,7 +110,7 @@ class Momentary:
         patience_seconds: float,
         opening: Opening | None,
         stop: threading.Event,
-        idle: Callable[[], None],
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
         """`opening` is that of the ledger, None where nothing is recorded."""
         self._open_sink = open_sink

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgefaced.core.tracking import Track
-from edgefaced.types import F32, AlignedFace, Box, FaceDetection, Frame, Quality
+from edgefaced.types import F32, U8, AlignedFace, Box, FaceDetection, Frame, Quality
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,6 +18,8 @@ class SeenFace:
     detection: FaceDetection
     aligned: AlignedFace
     quality: Quality
+    picture: U8 | None = None
+    """In B, G, R, for people to look at; only where the configuration asks for pictures."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
 from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.tap import FaceTap
+from edgefaced.pipeline.tray import TakenPicture, Tray
 from edgefaced.protocols import Embedder, LiveGalleryIndex
 from edgefaced.types import Liveness, Match
 
@@ -57,6 +58,7 @@ class Judge:
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
+        tray: Tray,
         again: SimpleQueue[str] | None = None,
     ) -> None:
         """`again` brings persons who are to be announced once more when they are seen next."""
@@ -71,6 +73,7 @@ class Judge:
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
+        self._tray = tray
         self._troubles: dict[str, str] = {}
         self._unreadable = False
         self._odd_at = 0.0
@@ -138,6 +141,11 @@ class Judge:
                 self._figures.stages["capture_to_decision"].record(
                     max(decided_ns - batch.captured_ns, 0) / 1e9
                 )
+                if face.picture is not None:
+                    # Before the event, which is asked for its picture.
+                    self._tray.lay_down(
+                        TakenPicture(face.track.id, batch.captured_ns, face.picture)
+                    )
                 yield DecisionMade(face.track.id, decision, batch.captured_ns, decided_ns)
         for track in batch.left:
             last = self._policy.leave(track.id)

@@ -35,6 +35,7 @@ from edgefaced.pipeline.perceive import Perceiver
 from edgefaced.pipeline.priority import go_first
 from edgefaced.pipeline.recorder import Recording
 from edgefaced.pipeline.tap import FaceTap, FrameTap
+from edgefaced.pipeline.tray import Tray
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import Camera, FrameLease, SinkPlans
 from edgefaced.types import ColourOrder
@@ -101,6 +102,8 @@ class Parts:
     """What runs the networks, once they are open."""
     again: SimpleQueue[str] = field(default_factory=SimpleQueue)
     """Brings persons who are to be announced once more when they are seen next."""
+    tray: Tray = field(default_factory=lambda: Tray(None))
+    """Pictures for who keeps them; without a wish none is made."""
     recording: Recording | None = None
     """Where events are recorded; without it they are only shown to momentary sinks."""
 
@@ -112,12 +115,13 @@ class Line:
         self.camera_name = parts.camera_name
         self.figures = Figures()
         self.pace = PaceBoard()
-        self.tap, self.frames = parts.tap, FrameTap()
+        self.tap, self.frames, self.tray = parts.tap, FrameTap(), parts.tray
         self.doors = parts.doors
         self.crew = Crew(parts.stop)
         # Consumers first, so that the first frame meets networks that are loaded or loading.
         self.deliveries = Deliveries(parts.camera_name, parts.sinks, parts.recording, self.crew)
         self.postbox = self.deliveries.postbox
+        self.tray.announce = self.postbox.announce
         self.networks = parts.networks
         if parts.networks is not None:
             parts.networks.connect(lambda said: self.postbox.announce(Trouble("inference", said)))
@@ -144,6 +148,7 @@ class Line:
             figures=self.figures,
             stop=stop,
             minimum_interocular_px=parts.limits.minimum_interocular_px,
+            tray=self.tray,
             patient=parts.lossless,
         )
         self.capturer = Capturer(
@@ -170,6 +175,7 @@ class Line:
             freshness=freshness,
             figures=self.figures,
             stop=stop,
+            tray=self.tray,
             again=parts.again,
         )
 

@@ -19,6 +19,7 @@ from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
 from edgefaced.pipeline.pace import PaceBoard
+from edgefaced.pipeline.tray import Tray
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import FrameLease
 from edgefaced.types import FACE_SIDE_PX, AlignedFace, ColourOrder, Frame
@@ -54,6 +55,7 @@ class Perceiver:
         figures: Figures,
         stop: threading.Event,
         minimum_interocular_px: float,
+        tray: Tray,
         patient: bool = False,
     ) -> None:
         """`patient` waits until every batch is taken, and takes none back."""
@@ -70,6 +72,7 @@ class Perceiver:
         self._stop = stop
         self._minimum_px = minimum_interocular_px
         self._patient = patient
+        self._tray = tray
         self._cut = threading.Event()
         self._sizes: tuple[int, ...] = ()
         self._other_bytes = 0
@@ -102,7 +105,8 @@ class Perceiver:
         waiting = self._leases.close()
         if waiting is not None:
             waiting.release()
-        self._batches.close()
+        # A replay that waits for every stage waits for its last faces, too.
+        self._batches.close(keep=self._patient)
 
     def _see(self, watcher: Watcher, lease: FrameLease) -> FaceBatch:
         """Who is worth judging in a frame, and who has left since the one before."""
@@ -126,6 +130,8 @@ class Perceiver:
             self._face(track, lease) for track in result.seen if self._wants(track.id, now)
         )
         aligned = time.perf_counter_ns()
+        if self._tray.wish is not None:
+            faces = self._pictured(faces, full)
         self._freshness.looked(aligned - started)
         if faces:
             self._figures.stages["align"].record((aligned - found) / 1e9)
@@ -192,6 +198,14 @@ class Perceiver:
             frame_height=full.height,
         )
         return SeenFace(track, detection, AlignedFace(pixels, self._order), quality)
+
+    def _pictured(self, faces: tuple[SeenFace, ...], full: Frame) -> tuple[SeenFace, ...]:
+        """The same faces with a picture each: which of them brings a decision nobody knows yet."""
+        boxes = tuple(face.detection.box for face in faces)
+        pictures, written = self._tray.take(full, boxes)
+        self._other_bytes += written
+        pairs = zip(faces, pictures, strict=True)
+        return tuple(replace(face, picture=picture) for face, picture in pairs)
 
     def _hand_over(self, batch: FaceBatch) -> None:
         """Replaces what still waits, also by nothing: nobody is judged by a frame of before."""

@@ -40,6 +40,8 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": VALUES | {"protocols", "events", "clock", "core", "sensors", "gpio", "ledger"},
     "doors": VALUES
     | {"protocols", "events", "config", "core", "gallery", "gpio", "models", "pipeline", "sinks"},
+    "evidence": VALUES
+    | {"protocols", "events", "clock", "gallery", "ledger", "pictures", "pipeline", "storage"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""
