@@ -60,11 +60,16 @@ class LatestSlot(Generic[Item]):
             item, self._item = self._item, None
             return item
 
-    def close(self) -> Item | None:
-        """Wakes the taker. Returns an item that nobody will take any more; it must be released."""
+    def close(self, *, keep: bool = False) -> Item | None:
+        """Wakes the taker. Returns an item that nobody will take any more; it must be released.
+
+        With `keep` the taker still gets it.
+        """
         with self._changed:
             self._closed = True
-            item, self._item = self._item, None
+            item = None
+            if not keep:
+                item, self._item = self._item, None
             self._changed.notify_all()
             return item
 

@@ -28,6 +28,16 @@ def test_closing_gives_back_what_waits_and_wakes_the_taker() -> None:
         slot.take(10)
 
 
+def test_what_waits_may_be_left_to_the_taker() -> None:
+    slot: LatestSlot[int] = LatestSlot()
+    slot.put(1)
+    assert slot.close(keep=True) is None
+    assert slot.put(2) == 2
+    assert slot.take(10) == 1
+    with pytest.raises(Closed):
+        slot.take(10)
+
+
 def test_a_waiting_taker_is_woken_by_an_item_and_by_the_end() -> None:
     slot: LatestSlot[int] = LatestSlot()
     seen: list[int] = []
