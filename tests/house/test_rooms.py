@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "sinks": VALUES | {"protocols", "events", "gallery", "config"},
     "pipeline": VALUES | {"protocols", "events", "clock", "core", "sensors", "gpio", "ledger"},
     "doors": VALUES
-    | {"protocols", "events", "config", "core", "gallery", "gpio", "models", "pipeline", "sinks"},
+    | {"protocols", "events", "clock", "config", "core", "gallery"}
+    | {"gpio", "models", "pipeline", "sinks"},
     "evidence": VALUES
     | {"protocols", "events", "clock", "gallery", "ledger", "pictures", "pipeline", "storage"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
