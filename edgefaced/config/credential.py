@@ -35,6 +35,13 @@ def service_key(root: Path = Path("/")) -> Path | None:
     return next((path for path in _places(root, source.path) if path.is_file()), None)
 
 
+def service_credential(name: str, root: Path = Path("/")) -> Path | None:
+    """Another credential of the unit: while it runs, or in one of systemd's stores."""
+    running = root / "run/credentials" / UNIT / name
+    candidates = (running, *_places(root, name))
+    return next((path for path in candidates if path.is_file()), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """What a unit loads the key from: a path, or a name in systemd's stores."""

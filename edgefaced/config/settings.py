@@ -74,8 +74,7 @@ def read_settings(path: Path, *, required: bool = False) -> Settings:
         # Reading a pipe or a device might never end.
         raise ConfigError(f"{path}: is no regular file", "the configuration is a TOML file")
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
+        text = path.read_bytes()
     except FileNotFoundError:
         if required:
             raise ConfigError(f"no configuration at {path}", "check the path") from None
@@ -84,6 +83,13 @@ def read_settings(path: Path, *, required: bool = False) -> Settings:
         raise ConfigError(
             f"{path}: {error.strerror}", "the configuration must be readable"
         ) from error
+    return parse_settings(text, path)
+
+
+def parse_settings(text: bytes, path: Path) -> Settings:
+    """Settings of a file's text. Raises ConfigError, which names the file."""
+    try:
+        table = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}", "the configuration is a TOML file") from error
     try:

@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from edgefaced.config.credential import service_credential
 from edgefaced.config.places import Places
 from edgefaced.errors import ConfigError
 
@@ -17,11 +18,9 @@ def secret(key: str, path: Path | None, places: Places, credential: str) -> str 
 
     `key` names the configuration's key in the ConfigError for a file that cannot be used.
     """
+    path = path or _credential(places, credential)
     if path is None:
-        folder = places.credentials_dir
-        if folder is None or not (folder / credential).exists():
-            return None
-        path = folder / credential
+        return None
     try:
         mode, content = _read(path)
     except OSError as error:
@@ -39,6 +38,14 @@ def secret(key: str, path: Path | None, places: Places, credential: str) -> str 
     if not text or len(content) > LARGEST_BYTES or "\0" in text:
         raise ConfigError(f"{key} = {str(path)!r}: is empty, too long or no text")
     return text
+
+
+def _credential(places: Places, name: str) -> Path | None:
+    """The unit's, for the daemon and for root who looks at its configuration."""
+    if places.of_service:
+        return service_credential(name)
+    folder = places.credentials_dir
+    return folder / name if folder is not None and (folder / name).exists() else None
 
 
 def readable(key: str, path: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgefaced.config.credential import NAME, service_key
+from edgefaced.config.credential import NAME, service_credential, service_key
 from edgefaced.config.places import Places, places
 from edgefaced.errors import KeyMissing
 from edgefaced.gallery.store import Gallery
@@ -119,3 +119,14 @@ def test_a_list_with_a_named_key(tmp_path: Path) -> None:
     found = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
     assert found.returncode == 0
     assert "nobody is enrolled" in found.stderr
+
+
+def test_another_credential_is_where_the_unit_has_it_or_in_a_store(tmp_path: Path) -> None:
+    name = "edgefaced-mqtt-password"
+    assert service_credential(name, tmp_path) is None
+    stored = tmp_path / "etc/credstore" / name
+    running = tmp_path / "run/credentials/edgefaced.service" / name
+    for path in (stored, running):
+        path.parent.mkdir(parents=True)
+        path.write_text("geheim\n")
+        assert service_credential(name, tmp_path) == path
