@@ -28,14 +28,14 @@ def open_gpiochip(name: str, *, devices: Path = DEVICES, opener: Opener | None =
     Numbers change from one boot to the next, labels do not. Raises GpioLost where there is none,
     GpioError where two have the label or the node may not be opened, DependencyMissing.
     """
-    opener = opener or _library_opener()
+    opener = opener or library_opener()
     if "/" in name:
         with spoken(name, "open"):
             return KernelChip(opener(name), name)
     found: dict[str, Path] = {}
     seen: list[str] = []
     refused: GpioError | None = None
-    for node in _nodes(devices):
+    for node in chip_nodes(devices):
         try:
             with closing(opener(str(node))) as chip:
                 label = chip.get_info().label
@@ -61,7 +61,8 @@ def open_gpiochip(name: str, *, devices: Path = DEVICES, opener: Opener | None =
     )
 
 
-def _library_opener() -> Opener:
+def library_opener() -> Opener:
+    """Raises DependencyMissing."""
     try:
         import gpiod
     except ImportError as error:
@@ -69,7 +70,7 @@ def _library_opener() -> Opener:
     return gpiod.Chip
 
 
-def _nodes(devices: Path) -> Iterator[Path]:
+def chip_nodes(devices: Path) -> Iterator[Path]:
     """Nodes of chips by number; a link to another node is the same chip again."""
     for node in sorted(devices.glob("gpiochip*"), key=lambda n: (len(n.name), n.name)):
         if not node.is_symlink():

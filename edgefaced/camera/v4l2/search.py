@@ -22,14 +22,15 @@ def first_camera(kernel: Kernel, known: Sequence[Node], holders: Holders) -> Pat
     refused: CameraError | None = None
     for node in known:
         try:
-            if _is_camera(kernel, str(node.path)):
+            if is_camera(kernel, str(node.path)):
                 return node.path
         except OSError as error:
             refused = refused or camera_error(error, str(node.path), "opening", holders)
     raise refused or CameraLost("no camera found", "is it plugged in? `v4l2-ctl --list-devices`")
 
 
-def _is_camera(kernel: Kernel, path: str) -> bool:
+def is_camera(kernel: Kernel, path: str) -> bool:
+    """Whether a node gives pictures in a format that is read here. Raises OSError."""
     fd = kernel.open(path)
     try:
         kind = identify(kernel, fd).buffer_type
