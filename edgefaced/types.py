@@ -82,6 +82,20 @@ class CorrectionKind(StrEnum):
     CHANGE = "change"
 
 
+@dataclass(frozen=True, slots=True)
+class DmaBuffer:
+    """The DMA-BUF that a frame lies in: what a device reads it by, instead of a copy.
+
+    The descriptor is the camera's, valid inside the lease. `size_bytes` is the whole buffer's,
+    `offset` that of the first pixel, `stride` the bytes from one row to the next.
+    """
+
+    fd: int
+    size_bytes: int
+    offset: int
+    stride: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
     """One picture of a camera or a file; the pixels are borrowed and valid inside their lease.
@@ -93,8 +107,9 @@ class Frame:
     - NV12: `pixels` luma (height, width), `chroma` one plane (height/2, width/2, 2) of U and V
     - I420: `pixels` luma (height, width), `chroma` two planes (height/2, width/2), U then V
 
-    The YUV formats are BT.601 with limited range, as cameras give them. Raises ValueError for any
-    other shape.
+    The YUV formats are BT.601 with limited range, as cameras give them. `buffer` is for frames
+    that lie in one DMA-BUF as they are; a part or a copy of a frame has none. Raises ValueError for
+    any other shape.
     """
 
     sequence: int
@@ -102,6 +117,7 @@ class Frame:
     pixels: U8
     pixel_format: PixelFormat
     chroma: tuple[U8, ...] = ()
+    buffer: DmaBuffer | None = None
 
     def __post_init__(self) -> None:
         height, width = self.pixels.shape[:2] if self.pixels.ndim >= 2 else (0, 0)

@@ -108,10 +108,6 @@ class _TalliedLease:
         return self._lease.glance
 
     @property
-    def dma_fd(self) -> int | None:
-        return self._lease.dma_fd
-
-    @property
     def copied_bytes(self) -> int:
         return self._lease.copied_bytes
 

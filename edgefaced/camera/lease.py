@@ -37,7 +37,6 @@ class LeaseBook:
         give_back: Callable[[], None],
         *,
         small: Frame | None = None,
-        dma_fd: int | None = None,
         copied_bytes: int = 0,
     ) -> FrameLease:
         """A lease of `frame`; `give_back` is called once, by its release or by `close`.
@@ -50,7 +49,6 @@ class LeaseBook:
                 frame.sequence,
                 lambda part: frame,
                 small or frame,
-                dma_fd,
                 copied_bytes,
                 give_back,
             )
@@ -75,7 +73,7 @@ class LeaseBook:
             loan.copied_bytes += frame.pixels.nbytes
             return frame
 
-        loan = _Loan(self, sequence, counted, None, None, copied_bytes, give_back)
+        loan = _Loan(self, sequence, counted, None, copied_bytes, give_back)
         return self._note(loan)
 
     def wait_below(self, limit: int, timeout: float) -> bool:
@@ -132,7 +130,6 @@ class _Loan:
         "_read",
         "_small",
         "copied_bytes",
-        "dma_fd",
         "give_back",
         "returned",
         "sequence",
@@ -144,7 +141,6 @@ class _Loan:
         sequence: int,
         read: Callable[[int], Frame],
         small: Frame | None,
-        dma_fd: int | None,
         copied_bytes: int,
         give_back: Callable[[], None],
     ) -> None:
@@ -153,7 +149,6 @@ class _Loan:
         self._read = read
         self._frame: Frame | None = None
         self._small = self._glance = small
-        self.dma_fd = dma_fd
         self.copied_bytes = copied_bytes
         self.give_back = give_back
         self.returned = False
@@ -180,7 +175,7 @@ class _Loan:
     def release(self) -> None:
         self._book.settle(self)
         # Whoever still knows the lease no longer keeps the frame's memory by it.
-        self._frame = self._small = None
+        self._frame = self._small = self._glance = None
         del self._read
 
     def __enter__(self) -> FrameLease:

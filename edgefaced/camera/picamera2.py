@@ -22,7 +22,7 @@ from edgefaced.camera.layout import Layout, Planes
 from edgefaced.camera.lease import FrameLease, LeaseBook, left_out
 from edgefaced.errors import CameraBusy, CameraError, CameraLost, LeaseError
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription
-from edgefaced.types import Frame
+from edgefaced.types import DmaBuffer, Frame
 
 NANOSECONDS = 1_000_000_000
 USUAL_RATE = 30.0
@@ -145,20 +145,25 @@ class Picamera2Camera:
             self._frame(name, buffer, layout, captured_ns)
             for (name, layout), buffer in zip(self._layouts.items(), buffers.values(), strict=True)
         ]
-        lease = self._book.lend(
-            frames[0], request.release, small=frames[-1], dma_fd=buffers["main"].planes[0].fd
-        )
+        lease = self._book.lend(frames[0], request.release, small=frames[-1])
         self._counts = replace(self._counts, lent=self._counts.lent + 1)
         return lease
 
     def _frame(self, name: str, buffer: Any, layout: Layout, captured_ns: int) -> Frame:
         fd, offset = buffer.planes[0].fd, buffer.planes[0].offset
+        length = offset + sum(plane.length for plane in buffer.planes)
         planes = self._planes.get((name, fd))
         if planes is None:
-            length = offset + sum(plane.length for plane in buffer.planes)
             memory = mmap.mmap(fd, length, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
             planes = self._planes[name, fd] = layout.views([memory], offset)
-        return Frame(self._sequence, captured_ns, planes.pixels, layout.pixel_format, planes.chroma)
+        return Frame(
+            self._sequence,
+            captured_ns,
+            planes.pixels,
+            layout.pixel_format,
+            planes.chroma,
+            DmaBuffer(fd, length, offset, layout.stride),
+        )
 
     def _follow(self, sensor_sequence: int) -> None:
         """Counts on by the sensor's own count: what nobody asked for in time was overtaken."""

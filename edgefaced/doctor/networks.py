@@ -59,7 +59,7 @@ def try_network(trial: Trial, spec: ModelSpec, size: int) -> Iterator[Finding]:
     if serving.fallback:
         yield warning(area, f"{said}, AS A FALLBACK", serving.fallback)
         return
-    memory = f", input memory {serving.memory}" if serving.memory else ""
+    memory = f", input: {serving.memory}" if serving.memory else ""
     why = f" ({serving.remark})" if serving.remark else ""
     yield well(area, f"{said}{memory}{why}")
     if serving.backend == "rknn":

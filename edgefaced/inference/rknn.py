@@ -74,8 +74,6 @@ class RknnBackend:
     Raises ModelError for what cannot be loaded, DependencyMissing without rknn-toolkit-lite2.
     """
 
-    memory = "copied"
-
     def __init__(self, source: CompiledSource, npu: Npu, *, core_mask: int) -> None:
         check_chip(source, npu)
         check_versions(source.needs, npu.runtime, npu.driver)

@@ -1,7 +1,7 @@
 """Networks on a Rockchip NPU, by librknnrt itself, with the tensors in the NPU's own memory.
 
-Two copies fewer a run than by rknn-toolkit-lite2, no garbage of its, and a picture in a DMA-BUF is
-read where it lies.
+Two copies fewer a run than by rknn-toolkit-lite2, no garbage of its, and a frame in a DMA-BUF is
+read where the camera left it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from edgefaced.inference.rknn import check_thread
 from edgefaced.inference.rknn_faults import CONVERT, check_chip, check_versions
 from edgefaced.inference.rknn_memory import (
     CHANNELS,
-    DmaBuffer,
     TensorMemory,
+    misfit,
     picture_bytes,
     row_bytes,
 )
 from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.source import CompiledSource
 from edgefaced.protocols import Tensor, TensorSpec
-from edgefaced.types import U8
+from edgefaced.types import U8, Frame
 
 
 class DirectRknnBackend:
@@ -47,8 +47,6 @@ class DirectRknnBackend:
 
     Raises ModelError for what cannot be loaded.
     """
-
-    memory = "direct"
 
     def __init__(self, source: CompiledSource, npu: Npu, *, core_mask: int, priority: int) -> None:
         check_chip(source, npu)
@@ -92,13 +90,12 @@ class DirectRknnBackend:
         return self._outputs
 
     @property
-    def picture(self) -> U8 | None:
-        """The NPU's memory for the input, (1, height, width, 3), to draw into until `close`.
-
-        None where its rows are padded.
+    def picture(self) -> U8:
+        """The NPU's memory for the input, (1, height, width, 3), to draw into until `close`; its
+        rows may be padded.
         """
         self._check_open()
-        return self._pixels[np.newaxis] if self._pixels.flags.c_contiguous else None
+        return self._pixels[np.newaxis]
 
     def run(self, feeds: Mapping[str, Tensor]) -> Sequence[Tensor]:
         """Writes the picture into the NPU's memory; the outputs are the caller's own.
@@ -114,22 +111,47 @@ class DirectRknnBackend:
         self._memory.written()
         return self._answer()
 
-    def run_buffer(self, buffer: DmaBuffer) -> Sequence[Tensor]:
-        """The same of a picture in a DMA-BUF, which is read in place.
+    def misfit(self, frame: Frame) -> str:
+        """Why a frame of three bytes a pixel cannot be read where it lies; "" where it can."""
+        self._check_open()
+        height, width, _ = self._pixels.shape
+        if frame.buffer is None:
+            return "the frame lies in no DMA-BUF"
+        if (frame.width, frame.height) != (width, height):
+            return f"the frame is {frame.width}x{frame.height}, the network takes {width}x{height}"
+        return misfit(frame.buffer, self._tensor)
 
-        It has the network's size and colour order. Raises ModelError where its layout does not fit.
-        The buffer is let go of with the next run or `close`.
+    def adopt(self, frame: Frame) -> None:
+        """Makes the DMA-BUF of a frame the input of `run_adopted`.
+
+        Raises ModelError where it does not fit, or the NPU cannot reach it.
         """
         self._check_open()
         self._let_go()
-        adopted = TensorMemory.adopted(self._library, self._context, buffer, self._tensor)
+        if fault := self.misfit(frame):
+            raise ModelError(fault)
+        adopted = TensorMemory.adopted(self._library, self._context, frame)
         try:
             adopted.bind(self._tensor)
         except ModelError:
             adopted.release()
             raise
         self._adopted = adopted
-        return self._answer()
+
+    def run_adopted(self) -> Sequence[Tensor]:
+        """Runs on the frame that was adopted, and lets go of it; the outputs are the caller's own.
+
+        The CPU has written nothing: what the camera's driver wrote is in order once the NPU's has
+        mapped the buffer, which `adopt` does for every frame. A mapping that is kept would serve
+        another camera's frame under the same descriptor.
+        """
+        self._check_open()
+        if self._adopted is None:
+            raise ModelError(f"{self._id}: no frame was adopted")
+        try:
+            return self._answer()
+        finally:
+            self._let_go()
 
     def close(self) -> None:
         opened, self._opened = self._opened, None

@@ -7,7 +7,6 @@ it would read beside the picture instead of refusing.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,27 +18,13 @@ from edgefaced.inference.librknnrt import (
     RuntimeLibrary,
     TensorAttributes,
 )
-from edgefaced.types import F32, U8
+from edgefaced.types import F32, U8, DmaBuffer, Frame
 
 if TYPE_CHECKING:
     from edgefaced.inference.librknnrt import MemoryPointer
 
 ALIGNMENT_BYTES = 64
 CHANNELS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class DmaBuffer:
-    """A picture of three bytes a pixel in a DMA-BUF; `address` where it is mapped, None: nowhere.
-
-    `size` is the buffer's in bytes, `offset` that of the first pixel, `stride` that of a row.
-    """
-
-    fd: int
-    size: int
-    offset: int
-    stride: int
-    address: int | None = None
 
 
 class TensorMemory:
@@ -56,13 +41,13 @@ class TensorMemory:
         return cls(library, context, library.allocate(context, size))
 
     @classmethod
-    def adopted(
-        cls, library: RuntimeLibrary, context: int, buffer: DmaBuffer, tensor: TensorAttributes
-    ) -> TensorMemory:
-        """A DMA-BUF as the tensor. Raises ModelError where its layout is not the tensor's."""
-        check_layout(buffer, tensor)
-        size = buffer.size - buffer.offset
-        memory = library.adopt(context, buffer.fd, buffer.address, size, buffer.offset)
+    def adopted(cls, library: RuntimeLibrary, context: int, frame: Frame) -> TensorMemory:
+        """The DMA-BUF that a frame lies in, which is mapped where its pixels are."""
+        buffer = frame.buffer
+        if buffer is None:
+            raise ModelError("this frame lies in no DMA-BUF")
+        size, address = buffer.size_bytes - buffer.offset, frame.pixels.ctypes.data - buffer.offset
+        memory = library.adopt(context, buffer.fd, address, size, buffer.offset)
         return cls(library, context, memory)
 
     def bind(self, tensor: TensorAttributes) -> None:
@@ -112,20 +97,20 @@ def picture_bytes(tensor: TensorAttributes) -> int:
     return max(int(tensor.size_with_stride), int(tensor.dims[1]) * row_bytes(tensor))
 
 
-def check_layout(buffer: DmaBuffer, tensor: TensorAttributes) -> None:
-    """Raises ModelError where the NPU could not read the tensor from the buffer."""
+def misfit(buffer: DmaBuffer, tensor: TensorAttributes) -> str:
+    """Why the NPU could not read a picture of three bytes a pixel from a buffer; "": it could."""
     stride, needed = row_bytes(tensor), picture_bytes(tensor)
-    if buffer.offset % ALIGNMENT_BYTES:
-        raise ModelError(
+    room = buffer.size_bytes - buffer.offset
+    if buffer.offset < 0 or buffer.offset % ALIGNMENT_BYTES:
+        return (
             f"the picture begins at byte {buffer.offset} of its DMA-BUF, the NPU reads from "
             f"multiples of {ALIGNMENT_BYTES}"
         )
     if buffer.stride != stride:
-        raise ModelError(
+        return (
             f"the picture's rows are {buffer.stride} bytes apart, the network reads them "
             f"{stride} apart"
         )
-    if buffer.offset < 0 or buffer.size - buffer.offset < needed:
-        raise ModelError(
-            f"the DMA-BUF has {buffer.size - buffer.offset} bytes for a picture of {needed}"
-        )
+    if room < needed:
+        return f"the DMA-BUF has {room} bytes for a picture of {needed}"
+    return ""

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+CAMERA_BUFFER = "camera buffer"
+"""Where the camera left them: nothing is copied."""
+NPU_MEMORY = "NPU memory"
+"""They are drawn into it: resized and converted in the one pass over the camera's pixels."""
+COPIED = "copied"
+"""Made in our memory, and copied into the NPU's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
     """One open network. `fallback` is why it runs on the CPU although it should not, "" where not.
 
-    `where` is "cpu", a provider or a chip with its cores; `memory` "direct" where pictures are
-    drawn into the NPU's memory, "copied" where they are copied there, "" on a CPU, and `remark`
-    says why it is not "direct". `cosine` is the self-test's lowest, None where there was none.
+    `where` is "cpu", a provider or a chip with its cores; `memory` is where an NPU reads its
+    pictures, one of the three below, "" on a CPU, and `remark` says why it is not a shorter way.
+    `cosine` is the self-test's lowest, None where there was none.
     """
 
     network: str
@@ -42,6 +49,12 @@ class Register:
             announce = self._announce
         if serving.fallback and announce is not None:
             announce(fallen(serving))
+
+    def placed(self, network: str, size: int, memory: str, remark: str) -> None:
+        """From now on the pictures of this network are read somewhere else."""
+        with self._lock:
+            before = self._open[network, size]
+            self._open[network, size] = replace(before, memory=memory, remark=remark)
 
     def connect(self, announce: Callable[[str], None]) -> None:
         """Where fallbacks are announced, those that were before included."""

@@ -30,7 +30,7 @@ class FrameTap:
             slots, self._slots = self._slots, ()
         if slots:
             chroma = tuple(plane.copy() for plane in frame.chroma)
-            copy = replace(frame, pixels=frame.pixels.copy(), chroma=chroma)
+            copy = replace(frame, pixels=frame.pixels.copy(), chroma=chroma, buffer=None)
             for slot in slots:
                 slot.put(copy)
 

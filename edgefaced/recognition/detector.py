@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import cv2
@@ -9,10 +10,11 @@ import numpy as np
 
 from edgefaced.core.candidates import Candidates, RawRows, cells_of, faces_of, join, rows_above
 from edgefaced.core.letterbox import Letterbox, fit, trimmed
-from edgefaced.core.sampling import bytes_drawn, draw
+from edgefaced.core.sampling import PACKED, bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet, scores_yunet
 from edgefaced.errors import ModelContractError, ModelError
+from edgefaced.inference.serving import CAMERA_BUFFER, NPU_MEMORY
 from edgefaced.models.manifest import DecoderSpec, ModelSpec
 from edgefaced.protocols import InferenceBackend, Tensor
 from edgefaced.recognition.contract import FREE, IMAGE, check_contract
@@ -60,6 +62,21 @@ class DrawnInto(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsFrames(Protocol):
+    """A back end that reads a frame of its input's size where the camera left it."""
+
+    def misfit(self, frame: Frame) -> str:
+        """Why it cannot, "" where it can; colours aside."""
+        ...
+
+    def adopt(self, frame: Frame) -> None:
+        """Raises ModelError where it fails after all."""
+        ...
+
+    def run_adopted(self) -> Sequence[Tensor]: ...
+
+
 class NetworkDetector:
     """Detects faces with one loaded network; the input buffer is allocated once and reused.
 
@@ -74,10 +91,12 @@ class NetworkDetector:
         *,
         size: int,
         score_threshold: float | None = None,
+        placed: Callable[[str, str], None] = lambda memory, remark: None,
     ) -> None:
         """`size` is the larger side of the input, in pixels, where the network leaves it free.
 
-        Raises ModelContractError where the network is not what `spec` promises.
+        `placed` hears where pictures are read whenever that changes, and why there. Raises
+        ModelContractError where the network is not what `spec` promises.
         """
         if spec.decoder is None:
             raise ModelContractError(f"{spec.id} has no decoder", "it is not a detector")
@@ -98,6 +117,10 @@ class NetworkDetector:
         )
         self._names = [output.name for output in backend.outputs]
         self._place = backend if isinstance(backend, DrawnInto) else None
+        self._reader = backend if isinstance(backend, ReadsFrames) else None
+        self._adopted = False
+        self._memory = NPU_MEMORY
+        self._placed = placed
         # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
         self._buffer = _aligned_bytes(self.input_height * self.input_width * 3)
         self._input = self._buffer.reshape(1, self.input_height, self.input_width, 3)
@@ -110,12 +133,19 @@ class NetworkDetector:
 
     def bytes_copied(self, frame: Frame) -> int:
         """Bytes written between the frame's memory and the network's input for one `detect`."""
+        if self._reads(frame):
+            return 0
         box = fit(frame.width, frame.height, self.input_width, self.input_height)
         return bytes_drawn(frame.pixel_format, box)
 
     def feed(self, frame: Frame) -> Letterbox:
-        """Draws the frame into the network's input: the one pass over the frame's pixels."""
+        """Draws the frame into the network's input: the one pass over the frame's pixels.
+
+        A frame that an NPU can read where it lies is left there.
+        """
         box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        if self._adopt(frame):
+            return box
         if self._free:
             box = trimmed(box, self._step)
             used = self._buffer[: box.input_height * box.input_width * 3]
@@ -127,7 +157,10 @@ class NetworkDetector:
 
     def infer(self) -> dict[str, Tensor]:
         """Runs the network on what was fed; tensors are valid until the next call."""
-        outputs = self._backend.run({IMAGE: self._input})
+        if self._adopted and self._reader is not None:
+            outputs = self._reader.run_adopted()
+        else:
+            outputs = self._backend.run({IMAGE: self._input})
         return dict(zip(self._names, outputs, strict=True))
 
     def read(self, box: Letterbox, tensors: dict[str, Tensor]) -> list[FaceDetection]:
@@ -154,6 +187,30 @@ class NetworkDetector:
         if not cv2.checkRange(candidates.points)[0]:
             raise self._no_numbers("boxes")
         return [face for face in faces_of(candidates, box, self._decoder.nms_iou) if spans(face)]
+
+    def _reads(self, frame: Frame) -> bool:
+        return (
+            self._reader is not None
+            and PACKED.get(frame.pixel_format) is self._order
+            and not self._reader.misfit(frame)
+        )
+
+    def _adopt(self, frame: Frame) -> bool:
+        """Whether the network's next input is the frame itself."""
+        self._adopted = False
+        remark = ""
+        if self._reader is not None and self._reads(frame):
+            try:
+                self._reader.adopt(frame)
+                self._adopted = True
+            except ModelError as error:
+                # It would refuse every frame of this camera: from here on they are drawn.
+                self._reader, remark = None, str(error)
+        memory = CAMERA_BUFFER if self._adopted else NPU_MEMORY
+        if memory != self._memory or remark:
+            self._memory = memory
+            self._placed(memory, remark)
+        return self._adopted
 
     def _no_numbers(self, what: str) -> ModelError:
         return ModelError(

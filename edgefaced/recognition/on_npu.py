@@ -12,7 +12,7 @@ from edgefaced.inference.rknn import RknnBackend
 from edgefaced.inference.rknn_direct import DirectRknnBackend
 from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.selftest import prove
-from edgefaced.inference.serving import Serving
+from edgefaced.inference.serving import COPIED, NPU_MEMORY, Serving
 from edgefaced.inference.source import CompiledSource, Needs
 from edgefaced.models.compiled import CompiledModel
 from edgefaced.models.compiled_files import CompiledNetwork
@@ -20,6 +20,8 @@ from edgefaced.models.manifest import ModelSpec
 from edgefaced.protocols import InferenceBackend, TensorSpec
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import Role
+
+ONE_FACE = "a face at a time, straight into the NPU's memory"
 
 
 def open_on_npu(
@@ -40,7 +42,9 @@ def open_on_npu(
         except ModelError as error:
             remark = str(error)
         else:
-            return backend, _serving(network, npu, mask, cosine, "direct", "")
+            if detects:
+                return backend, _serving(network, npu, mask, cosine, NPU_MEMORY, "")
+            return backend, _serving(network, npu, mask, cosine, COPIED, ONE_FACE)
     try:
         backend = RknnBackend(source, npu, core_mask=mask)
     except DependencyMissing as error:
@@ -49,7 +53,7 @@ def open_on_npu(
             raise ModelError(remark, error.hint) from error
         raise
     cosine = proved(backend, network)
-    return backend, _serving(network, npu, mask, cosine, "copied", remark)
+    return backend, _serving(network, npu, mask, cosine, COPIED, remark)
 
 
 def cores_for(role: Role, npu: Npu, section: InferenceSection) -> int:

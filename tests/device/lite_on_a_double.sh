@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Runs the device side's tests in a Debian arm64 root (a chroot under qemu-user will do) with the real
-# rknn-toolkit-lite2 and a librknnrt without an NPU: lite_on_a_double.sh ROOT PYTHON TREE
+# rknn-toolkit-lite2: lite_on_a_double.sh ROOT PYTHON TREE
 #
-# ROOT has gcc; PYTHON (inside it) has rknn-toolkit-lite2, pytest and what edgefaced needs; TREE (inside
-# it) is a checkout. The device tree and the library are mounted for these processes alone. As root.
+# First as a board without an NPU: back ends, models, networks, sensors, doctor, contracts. Then as an
+# RK3588 whose librknnrt is a double. ROOT has gcc; PYTHON (inside it) has rknn-toolkit-lite2 and
+# edgefaced[dev]; TREE (inside it) is a checkout. EDGEFACED_TEST_DATA names the evaluation data inside
+# ROOT. What is mounted is mounted for these processes alone; the PC's /sys stays outside, since
+# onnxruntime for aarch64 dies of an x86's. As root.
 set -euo pipefail
 root=$1 python=$2 tree=$3
 if [ -z "${ON_STAGE:-}" ]; then
@@ -15,10 +18,22 @@ library=$root/usr/lib/librknnrt.so
 leave() {
     umount "$library" || true
     rm -f "$library" "$root$tree/librknnrt.so"
-    umount -l "$root/proc" "$stage" || true
+    umount -l "$root/proc" "$root/dev" "$stage" || true
     rmdir "$stage" || true
 } 2>/dev/null
 trap leave EXIT
+tests() {
+    chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/bin:/bin \
+        EDGEFACED_TEST_DATA="${EDGEFACED_TEST_DATA:-}" \
+        sh -c "cd $tree && $python -m pytest -q -p no:cacheprovider -o timeout=0 $*"
+}
+failed=0
+mount --rbind /dev "$root/dev"
+mount --rbind /proc "$root/proc"
+tests tests/unit/inference tests/unit/models tests/unit/recognition tests/unit/sensors \
+    tests/unit/cli/test_doctor.py tests/contract/test_backends.py tests/contract/models || failed=1
+umount -l "$root/proc"
+
 mount -t tmpfs stage "$stage"
 mkdir "$stage/kernel" "$stage/device-tree"
 printf 'radxa,rock-5b\0rockchip,rk3588\0' > "$stage/device-tree/compatible"
@@ -30,5 +45,5 @@ mount --rbind "$stage" "$root/proc"
 chroot "$root" gcc -O1 -shared -fPIC -o "$tree/librknnrt.so" "$tree/tests/support/librknnrt_double.c"
 touch "$library"
 mount --bind "$root$tree/librknnrt.so" "$library"
-chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/bin:/bin \
-    sh -c "cd $tree && $python -m pytest -q -s -p no:cacheprovider -o timeout=0 tests/device/test_rknnlite.py"
+tests -s tests/device/test_rknnlite.py || failed=1
+exit $failed

@@ -66,7 +66,7 @@ def test_frames_come_as_described_and_in_order(section: CameraSection) -> None:
                 assert frame.pixel_format is what.pixel_format
                 assert (frame.sequence, frame.captured_ns) > last
                 assert not frame.pixels.flags.writeable
-                assert (lease.dma_fd is not None) == what.dma
+                assert (frame.buffer is not None) == what.dma
                 last = (frame.sequence, frame.captured_ns)
         assert frame.pixels.std() > 0, "the lens cap?"
         print(camera.counts)  # noqa: T201
@@ -77,12 +77,15 @@ def test_the_dma_buffer_is_the_frame(section: CameraSection) -> None:
         if not camera.description.dma:
             pytest.skip("this camera exports no DMA-BUF")
         with take(camera) as lease:
-            assert lease.dma_fd is not None
-            size = os.lseek(lease.dma_fd, 0, os.SEEK_END)
-            with mmap.mmap(lease.dma_fd, size, prot=mmap.PROT_READ) as memory:
+            buffer = lease.frame.buffer
+            assert buffer is not None
+            assert os.lseek(buffer.fd, 0, os.SEEK_END) >= buffer.size_bytes
+            with mmap.mmap(buffer.fd, buffer.size_bytes, prot=mmap.PROT_READ) as memory:
                 flat = np.frombuffer(memory, np.uint8)
-                row = lease.frame.pixels[0].reshape(-1)
-                assert np.array_equal(flat[: row.size], row)
+                rows = lease.frame.pixels[:2].reshape(2, -1)
+                for number, row in enumerate(rows):
+                    start = buffer.offset + number * buffer.stride
+                    assert np.array_equal(flat[start : start + row.size], row)
                 del flat
 
 

@@ -14,6 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -22,10 +23,8 @@ import pytest
 
 from edgefaced.config.places import places_of_this_process
 from edgefaced.config.sections import InferenceSection
-from edgefaced.errors import ModelError
 from edgefaced.inference.rknn import RknnBackend
 from edgefaced.inference.rknn_direct import DirectRknnBackend
-from edgefaced.inference.rknn_memory import DmaBuffer
 from edgefaced.inference.rockchip import Npu, find_npu
 from edgefaced.inference.selftest import cosine
 from edgefaced.inference.source import CompiledSource
@@ -36,7 +35,7 @@ from edgefaced.models.store import ModelStore
 from edgefaced.protocols import InferenceBackend
 from edgefaced.recognition.on_npu import open_on_npu, proved, source_of
 from edgefaced.sensors.npu import read_npu
-from edgefaced.types import Role
+from edgefaced.types import DmaBuffer, Frame, PixelFormat, Role
 
 CALLS = 20_000
 MOST_GROWTH_BYTES = 20_000_000
@@ -155,19 +154,19 @@ def test_a_dma_buffer_is_the_input(npu: Npu, network: CompiledNetwork) -> None:
     opened = DirectRknnBackend(source_of(network), npu, core_mask=0, priority=0)
     try:
         expected = opened.run({"image": network.golden.image})
-        if opened.picture is None:
-            pytest.skip("this network's rows are padded: a buffer of its layout is not made here")
-        pixels = network.golden.image.tobytes()
-        fd = heap_buffer(len(pixels))
-        with mmap.mmap(fd, 0) as memory:
-            memory[: len(pixels)] = pixels
+        stride = opened.picture.strides[1]
+        image = network.golden.image[0]
+        fd = heap_buffer(len(image) * stride)
         size = os.lseek(fd, 0, os.SEEK_END)
-        stride = network.model.width * 3
-        given = opened.run_buffer(DmaBuffer(fd, size, 0, stride))
-        for there, here in zip(given, expected, strict=True):
+        flat = np.frombuffer(mmap.mmap(fd, size), np.uint8)
+        pixels = np.ndarray(image.shape, np.uint8, flat, 0, (stride, 3, 1))
+        pixels[...] = image
+        frame = Frame(0, 0, pixels, PixelFormat.RGB, (), DmaBuffer(fd, size, 0, stride))
+        opened.adopt(frame)
+        for there, here in zip(opened.run_adopted(), expected, strict=True):
             assert cosine(there, here) > 0.9999
-        with pytest.raises(ModelError, match="begins at byte 3"):
-            opened.run_buffer(DmaBuffer(fd, size, 3, stride))
+        askew = replace(frame, buffer=DmaBuffer(fd, size, 3, stride))
+        assert "begins at byte 3" in opened.misfit(askew)
     finally:
         opened.close()
     os.close(fd)

@@ -23,7 +23,7 @@ from edgefaced.camera.v4l2.offers import identify, offers
 from edgefaced.camera.v4l2.stream import Filled, Stream, agreed_layout, set_format, set_rate
 from edgefaced.errors import CameraError, FrameDamaged, LeaseError
 from edgefaced.protocols import Camera, CameraCounts, CameraDescription, CameraWish
-from edgefaced.types import Frame
+from edgefaced.types import DmaBuffer, Frame
 
 FEWEST_BUFFERS = 2
 _NEWS = select.POLLIN | select.POLLPRI
@@ -226,11 +226,18 @@ class V4l2Camera:
             if filled.offset:
                 planes = self._layout.views(buffer.memories, filled.offset)
             frame = Frame(
-                filled.sequence, captured_ns, planes.pixels, what.pixel_format, planes.chroma
+                filled.sequence,
+                captured_ns,
+                planes.pixels,
+                what.pixel_format,
+                planes.chroma,
+                None
+                if buffer.dma_fd is None
+                else DmaBuffer(
+                    buffer.dma_fd, len(buffer.memories[0]), filled.offset, self._layout.stride
+                ),
             )
-            lease = self._book.lend(
-                frame, lambda: self._give_back(filled.index), dma_fd=buffer.dma_fd
-            )
+            lease = self._book.lend(frame, lambda: self._give_back(filled.index))
         self._counts = replace(self._counts, lent=self._counts.lent + 1)
         return lease
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -22,7 +23,6 @@ def test_a_lease_is_given_back_once() -> None:
     assert book.outstanding == 1
     assert lease.frame.sequence == 7
     assert lease.small is lease.frame
-    assert lease.dma_fd is None
     assert lease.copied_bytes == 0
     lease.release()
     assert (back, book.outstanding) == ([7], 0)
@@ -154,3 +154,14 @@ def test_a_glance_at_what_is_compressed_is_an_eighth_and_decodes_no_more() -> No
     plain = book.lend(frame(2), lambda: None)
     assert plain.glance is plain.frame
     plain.release()
+
+
+def test_a_released_lease_does_not_keep_the_frames_memory() -> None:
+    """The book's own note is gone; whoever still holds the lease object holds nothing with it."""
+    seen = frame()
+    lease = LeaseBook("cam").lend(seen, lambda: None)
+    assert lease.glance is seen
+    lease.release()
+    known = weakref.ref(seen.pixels)
+    del seen
+    assert known() is None

@@ -71,7 +71,11 @@ def test_the_small_frame_is_the_second_stream_of_the_same_request() -> None:
             np.testing.assert_array_equal(frame.pixels, MAIN.pixels)
             for seen, given in zip(small.chroma, SMALL.chroma, strict=True):
                 np.testing.assert_array_equal(seen, given)
-            assert lease.dma_fd is not None
+            assert frame.buffer is not None
+            assert small.buffer is not None
+            assert frame.buffer.fd != small.buffer.fd
+            assert frame.buffer.stride == frame.pixels.strides[0]
+            assert small.buffer.stride == small.pixels.strides[0]
             assert lease.copied_bytes == 0
 
 

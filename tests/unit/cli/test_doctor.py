@@ -251,7 +251,7 @@ def test_an_npu_that_works_is_proved(places: Places, rock: Callable[..., Surroun
     assert "rk3588, 3 cores, librknnrt 2.3.0, driver 0.9.8" in only(found, "npu").message
     said = [f.message for f in found if f.area == "network detector"]
     assert "tiny-detector on rk3588 core 0, int8, self-test 1.0000" in said[0]
-    assert "input memory copied (inference.zero_copy is off)" in said[0]
+    assert "input: copied (inference.zero_copy is off)" in said[0]
     assert said[1] == ("the NPU's load counter moved from 40% to 40% at 1000 MHz (rknpu_ondemand)")
     assert " ms on the NPU, " in said[2]
 

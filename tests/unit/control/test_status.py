@@ -176,14 +176,14 @@ def test_what_runs_the_networks_is_said() -> None:
     daemon = IdleDaemon()
     daemon.line.networks = register = Register()
     register.report(
-        Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8", "direct", cosine=0.999987654)
+        Serving("scrfd", 320, "rknn", "rk3588 core 0", "int8", "NPU memory", cosine=0.999987654)
     )
     register.report(Serving("mbf", 112, "onnx", "cpu", "float32", fallback="librknnrt is old"))
     seen = Status.model_validate(status(daemon.vitals()))
     assert [n.self_test_cosine for n in seen.networks] == [0.99999, None]
     said = [words for key, words in rows(status(daemon.vitals())) if key == "network"]
     assert said == [
-        "scrfd: rk3588 core 0, int8, input memory direct",
+        "scrfd: rk3588 core 0, int8, input: NPU memory",
         "mbf: cpu, float32; FALLBACK: librknnrt is old",
     ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,8 @@ from npu_rigs import FILE, PICTURE, add_up, build_double, left_behind, npu, smal
 from edgefaced.errors import ModelError
 from edgefaced.inference.librknnrt import PRIORITY_MEDIUM
 from edgefaced.inference.rknn_direct import DirectRknnBackend
-from edgefaced.inference.rknn_memory import DmaBuffer
 from edgefaced.inference.selftest import prove
+from edgefaced.types import DmaBuffer, Frame, PixelFormat
 
 RIGHT = dict(zip(("sum", "mean"), add_up(PICTURE), strict=True))
 
@@ -43,13 +45,24 @@ def opened(folder: Path, library: Path, *, cores: int = 3, mask: int = 2) -> Dir
     )
 
 
-def dma_buffer(pixels: np.ndarray, offset: int) -> DmaBuffer:
-    """Memory with a descriptor, as a camera's; the caller closes it."""
-    fd = os.memfd_create("picture")
-    data = bytes(offset) + pixels.tobytes()
-    os.ftruncate(fd, mmap.PAGESIZE)
-    os.pwrite(fd, data, 0)
-    return DmaBuffer(fd, len(data), offset, pixels.shape[1] * 3)
+@pytest.fixture
+def lent() -> Iterator[Callable[..., Frame]]:
+    """Frames in memory with a descriptor, as a camera's, that is closed by whoever made it."""
+    with ExitStack() as opened:
+
+        def lend(picture: np.ndarray, offset: int = 0, padding: int = 0) -> Frame:
+            height, width, _ = picture.shape
+            stride = 3 * (width + padding)
+            fd = os.memfd_create("picture")
+            opened.callback(os.close, fd)
+            os.ftruncate(fd, mmap.PAGESIZE)
+            memory = np.frombuffer(mmap.mmap(fd, mmap.PAGESIZE), np.uint8)
+            pixels = np.ndarray(picture.shape, np.uint8, memory, offset, (stride, 3, 1))
+            pixels[...] = picture
+            size = offset + height * stride
+            return Frame(0, 0, pixels, PixelFormat.RGB, (), DmaBuffer(fd, size, offset, stride))
+
+        yield lend
 
 
 def test_calls_come_in_their_order(tmp_path: Path, library: Path, log: Path) -> None:
@@ -84,17 +97,20 @@ def test_one_core_has_no_mask_to_choose(tmp_path: Path, library: Path, log: Path
 
 def test_rows_may_be_padded(tmp_path: Path, padded: Path) -> None:
     backend = opened(tmp_path, padded)
-    assert backend.picture is None
     for picture in (PICTURE, 255 - PICTURE):
         for given, wanted in zip(backend.run({"image": picture}), add_up(picture), strict=True):
             np.testing.assert_allclose(given, wanted)
+    place = backend.picture
+    assert place.strides[1:] == (24, 3, 1)
+    place[...] = PICTURE
+    np.testing.assert_allclose(backend.run({"image": place})[0], add_up(PICTURE)[0])
+    del place
     backend.close()
 
 
 def test_a_picture_may_be_drawn_where_the_npu_reads_it(tmp_path: Path, library: Path) -> None:
     backend = opened(tmp_path, library)
     place = backend.picture
-    assert place is not None
     assert place.ctypes.data % 64 == 0
     place[...] = PICTURE
     total, _ = backend.run({"image": place})
@@ -104,40 +120,80 @@ def test_a_picture_may_be_drawn_where_the_npu_reads_it(tmp_path: Path, library: 
 
 
 @pytest.mark.parametrize("offset", [0, 64])
-def test_a_dma_buffer_is_read_in_place(
-    tmp_path: Path, library: Path, log: Path, offset: int
+def test_a_frame_in_a_dma_buffer_is_read_in_place(
+    tmp_path: Path, library: Path, log: Path, lent: Callable[..., Frame], offset: int
 ) -> None:
     backend = opened(tmp_path, library)
-    buffer = dma_buffer(255 - PICTURE[0], offset)
+    frame = lent(255 - PICTURE[0], offset)
     log.unlink()
-    total, _ = backend.run_buffer(buffer)
+    backend.adopt(frame)
+    total, _ = backend.run_adopted()
     np.testing.assert_allclose(total, add_up(255 - PICTURE)[0])
-    assert log.read_text().split()[:2] == ["rknn_create_mem_from_fd", "rknn_set_io_mem"]
-    assert "to device" not in log.read_text(), "the CPU wrote nothing"
+    assert log.read_text().split("\n")[:-1] == [
+        "rknn_create_mem_from_fd",
+        "rknn_set_io_mem",
+        "rknn_run",
+        *["sync from device"] * 2,
+        "rknn_set_io_mem",
+        "rknn_destroy_mem",
+    ], "the CPU wrote nothing, the camera's memory is let go of at once"
+    assert left_behind(library) == (1, 3)
     total, _ = backend.run({"image": PICTURE})
     np.testing.assert_allclose(total, add_up(PICTURE)[0], err_msg="its own memory again")
-    backend.run_buffer(buffer)
+    backend.adopt(frame)
+    backend.adopt(frame)
     backend.close()
-    os.close(buffer.fd)
     assert left_behind(library) == (0, 0)
+    with pytest.raises(ModelError, match="closed"):
+        backend.misfit(frame)
+
+
+def test_a_frame_is_adopted_for_one_run(
+    tmp_path: Path, library: Path, lent: Callable[..., Frame]
+) -> None:
+    backend = opened(tmp_path, library)
+    backend.adopt(lent(PICTURE[0]))
+    backend.run_adopted()
+    with pytest.raises(ModelError, match="no frame was adopted"):
+        backend.run_adopted()
+    backend.close()
+
+
+def test_padded_rows_of_a_frame_are_read_in_place_where_the_network_has_the_same(
+    tmp_path: Path, padded: Path, lent: Callable[..., Frame]
+) -> None:
+    backend = opened(tmp_path, padded)
+    backend.adopt(lent(PICTURE[0], 64, padding=4))
+    np.testing.assert_allclose(backend.run_adopted()[0], add_up(PICTURE)[0])
+    backend.close()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("buffer", "said"),
     [
+        (None, "lies in no DMA-BUF"),
         (DmaBuffer(0, 4096, 32, 24), "begins at byte 32 of its DMA-BUF"),
+        (DmaBuffer(0, 4096, -64, 24), "begins at byte -64 of its DMA-BUF"),
         (DmaBuffer(0, 4096, 0, 12), "rows are 12 bytes apart, the network reads them 24 apart"),
         (DmaBuffer(0, 150, 64, 24), "has 86 bytes for a picture of 96"),
-        (DmaBuffer(0, 4096, -64, 24), "4160 bytes for a picture of 96"),
     ],
 )
 def test_a_buffer_of_another_layout_is_refused(
-    tmp_path: Path, padded: Path, wrong: DmaBuffer, said: str
+    tmp_path: Path, padded: Path, buffer: DmaBuffer | None, said: str
 ) -> None:
     backend = opened(tmp_path, padded)
+    frame = Frame(0, 0, PICTURE[0], PixelFormat.RGB, (), buffer)
+    assert said in backend.misfit(frame)
     with pytest.raises(ModelError, match=said):
-        backend.run_buffer(wrong)
+        backend.adopt(frame)
     backend.run({"image": PICTURE})
+    backend.close()
+
+
+def test_a_frame_of_another_size_is_refused(tmp_path: Path, library: Path) -> None:
+    backend = opened(tmp_path, library)
+    frame = Frame(0, 0, PICTURE[0, :3], PixelFormat.RGB, (), DmaBuffer(0, 4096, 0, 12))
+    assert backend.misfit(frame) == "the frame is 4x3, the network takes 4x4"
     backend.close()
 
 
@@ -194,20 +250,37 @@ def test_what_fails_in_a_run_is_said_and_the_next_may_work(
 
 @pytest.mark.parametrize("call", ["rknn_create_mem_from_fd", "rknn_set_io_mem"])
 def test_a_buffer_that_the_npu_does_not_take_leaves_nothing(
-    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    tmp_path: Path,
+    library: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lent: Callable[..., Frame],
+    call: str,
 ) -> None:
     backend = opened(tmp_path, library)
-    buffer = dma_buffer(PICTURE[0], 0)
     monkeypatch.setenv("DOUBLE_CODE", "-5")
     monkeypatch.setenv("DOUBLE_FAIL", call)
     with pytest.raises(ModelError):
-        backend.run_buffer(buffer)
+        backend.adopt(lent(PICTURE[0]))
     monkeypatch.delenv("DOUBLE_FAIL")
     assert left_behind(library) == (1, 3)
     backend.run({"image": PICTURE})
     backend.close()
-    os.close(buffer.fd)
     assert left_behind(library) == (0, 0)
+
+
+def test_a_run_on_a_frame_that_fails_lets_go_of_it(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch, lent: Callable[..., Frame]
+) -> None:
+    backend = opened(tmp_path, library)
+    backend.adopt(lent(255 - PICTURE[0]))
+    monkeypatch.setenv("DOUBLE_CODE", "-2")
+    monkeypatch.setenv("DOUBLE_FAIL", "rknn_run")
+    with pytest.raises(ModelError, match="it took too long"):
+        backend.run_adopted()
+    monkeypatch.delenv("DOUBLE_FAIL")
+    assert left_behind(library) == (1, 3)
+    np.testing.assert_allclose(backend.run({"image": PICTURE})[0], add_up(PICTURE)[0])
+    backend.close()
 
 
 def test_the_versions_that_the_library_answers_count(
@@ -248,21 +321,25 @@ def test_a_library_without_these_calls_is_not_used(tmp_path: Path) -> None:
         opened(tmp_path, Path(_ctypes.__file__))
 
 
-def test_twenty_thousand_runs_leave_nothing_behind(tmp_path: Path, library: Path) -> None:
+def test_twenty_thousand_runs_leave_nothing_behind(
+    tmp_path: Path, library: Path, lent: Callable[..., Frame]
+) -> None:
     backend = opened(tmp_path, library)
-    buffer = dma_buffer(PICTURE[0], 0)
+    frames = [lent(PICTURE[0], offset) for offset in (0, 64, 128)]
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
     resident = 0
     for turn in range(20_000):
         if turn % 2:
             backend.run({"image": PICTURE})
         else:
-            backend.run_buffer(buffer)
+            backend.adopt(frames[turn % 3])
+            backend.run_adopted()
         if turn == 2000:
             resident = resident_bytes()
     assert left_behind(library) == (1, 3), "the context, an input and two outputs"
     assert resident_bytes() - resident < 4_000_000
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
     backend.close()
-    os.close(buffer.fd)
     assert left_behind(library) == (0, 0)
 
 

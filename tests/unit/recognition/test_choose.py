@@ -27,7 +27,7 @@ from edgefaced.events import Event, Trouble
 from edgefaced.inference.cores import core_mask, cores_of
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.inference.rockchip import Npu
-from edgefaced.inference.serving import Register, Serving
+from edgefaced.inference.serving import CAMERA_BUFFER, NPU_MEMORY, Register, Serving
 from edgefaced.models.bring_in import bring_in
 from edgefaced.models.manifest import ModelSpec, PackManifest
 from edgefaced.pipeline.line import Line
@@ -370,6 +370,14 @@ def test_a_register_tells_what_fell_back_before_and_after_it_is_listened_to() ->
     register.report(Serving("c", 32, "onnx", "cpu", "float32", fallback="why"))
     assert heard == ["a runs on the CPU: why", "c runs on the CPU: why"]
     assert [s.network for s in register.snapshot()] == ["a", "b", "c"]
+
+
+def test_a_register_knows_where_pictures_are_read_now() -> None:
+    register = Register()
+    register.report(Serving("a", 32, "rknn", "rk3588 core 0", "int8", NPU_MEMORY))
+    register.placed("a", 32, CAMERA_BUFFER, "")
+    (serving,) = register.snapshot()
+    assert (serving.where, serving.memory) == ("rk3588 core 0", "camera buffer")
 
 
 @pytest.mark.parametrize("works", [True, False])

@@ -72,7 +72,7 @@ def test_the_direct_way_needs_no_package(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rknnlite.api", None)
     backend, serving = open_on_npu(network, SPEC, npu(library), AUTO)
-    assert (serving.memory, serving.remark, serving.where) == ("direct", "", "rk3588 core 0")
+    assert (serving.memory, serving.remark, serving.where) == ("NPU memory", "", "rk3588 core 0")
     total, _ = backend.run({"image": network.golden.image})
     np.testing.assert_allclose(total, network.golden.outputs["sum"])
     backend.close()
