@@ -66,7 +66,13 @@ def parts_of(
         small = close_size(manifest)
 
         def looking(network: InferenceBackend, size: int) -> NetworkDetector:
-            return NetworkDetector(network, detector, size=size, score_threshold=score)
+            return NetworkDetector(
+                network,
+                detector,
+                size=size,
+                score_threshold=score,
+                placed=lambda memory, remark: networks.placed(detector.id, size, memory, remark),
+            )
 
         with ExitStack() as opened:
             network = opened.enter_context(opened_network(store, detector, size, threads, means))
