@@ -105,8 +105,13 @@ def erase(folder: Path, pictures: Iterable[Kept]) -> int:
     """Overwrites and removes some, by whoever is alone in the folder. Raises StorageError."""
     erased = 0
     for kept in pictures:
+        # First its name: killed in the middle, it is no picture any more, and swept.
+        draft = folder / f"{DRAFT}{secrets.token_hex(8)}"
         try:
-            _overwrite(folder / kept.name)
+            (folder / kept.name).replace(draft)
+            _overwrite(draft)
+        except FileNotFoundError:  # another process was faster
+            continue
         except OSError as error:
             raise _refused(folder / kept.name, error) from error
         erased += 1
@@ -138,14 +143,11 @@ def _kept(entry: os.DirEntry[str]) -> Kept | None:
 
 
 def _overwrite(path: Path) -> None:
-    try:
-        with path.open("r+b") as file:
-            file.write(bytes(os.fstat(file.fileno()).st_size))
-            file.flush()
-            os.fsync(file.fileno())
-        path.unlink()
-    except FileNotFoundError:
-        return
+    with path.open("r+b") as file:
+        file.write(bytes(os.fstat(file.fileno()).st_size))
+        file.flush()
+        os.fsync(file.fileno())
+    path.unlink()
 
 
 def _refused(path: Path, error: OSError) -> StorageError:

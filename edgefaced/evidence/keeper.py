@@ -50,9 +50,11 @@ class Keeping:
 class Keeper:
     """Used by the thread that delivers to it; `tray` may be used by any."""
 
-    def __init__(self, keeping: Keeping, tray: Tray) -> None:
+    def __init__(self, keeping: Keeping, tray: Tray, *, tidy_seconds: float = TIDY_SECONDS) -> None:
+        """Every `tidy_seconds` what is too old or too much goes."""
         self.tray = tray
         self._keeping = keeping
+        self._tidy_seconds = tidy_seconds
         self._gallery: Gallery | None = None
         self._tidied = float("-inf")
         self._failing = ""
@@ -76,7 +78,7 @@ class Keeper:
 
     def look_after(self) -> None:
         """Now and then: what is too old or too much goes, also while nothing happens."""
-        if time.monotonic() - self._tidied < TIDY_SECONDS:
+        if time.monotonic() - self._tidied < self._tidy_seconds:
             return
         self._tidied = time.monotonic()
         self.tray.clear_after(UNASKED_SECONDS)
