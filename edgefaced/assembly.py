@@ -119,7 +119,7 @@ def parts_of(
     with suppress(GalleryMissing):
         follow_gallery().close()
     return Parts(
-        camera_name=camera.device or camera.kind,
+        camera_name=camera.name,
         open_camera=lambda: open_camera(camera),
         open_watcher=open_watcher,
         open_knowledge=open_knowledge,

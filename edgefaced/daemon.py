@@ -27,7 +27,6 @@ from edgefaced.control.server import ControlServer
 from edgefaced.control.snapshots import Pictures
 from edgefaced.core.thermal import ThermalGovernor
 from edgefaced.doors.attendant import Attendant
-from edgefaced.doors.book import Book
 from edgefaced.doors.house import House
 from edgefaced.doors.opening import attendant_of, doorkeeper_of
 from edgefaced.errors import ConfigError, EdgefacedError
@@ -36,7 +35,7 @@ from edgefaced.metrics.server import MetricsServer
 from edgefaced.models.catalogue import find_pack
 from edgefaced.models.state import outdated
 from edgefaced.models.store import ModelStore
-from edgefaced.outlets import buttons_of, keeper_of, recording_of, sinks_of
+from edgefaced.outlets import book_of, buttons_of, keeper_of, recording_of, sinks_of
 from edgefaced.pipeline.crew import Failure, Straggler
 from edgefaced.pipeline.line import Line, Parts
 from edgefaced.pipeline.meter import Meter, Reading
@@ -87,7 +86,7 @@ class Daemon:
         self._read_settings = read_settings
         self._places = places
         self._hub, self._tap, self._backlog = EventHub(), FaceTap(), Backlog()
-        self._book = Book(places.doors_file)
+        self._book = book_of(places)
         self._sinks = {**sinks, "control": SinkPlan(lambda: self._hub, Delivery.MOMENTARY)}
         self._sensor = sensor
         self._supervisor = supervisor

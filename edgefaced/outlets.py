@@ -12,9 +12,10 @@ from edgefaced.attendance.zone import zone_of
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
+from edgefaced.doors.book import Book
 from edgefaced.doors.by_mqtt import entities_of, obedience_of
 from edgefaced.doors.house import House
-from edgefaced.errors import EdgefacedError
+from edgefaced.errors import EdgefacedError, LedgerError, LedgerMissing
 from edgefaced.events import Event, Trouble
 from edgefaced.evidence.keeper import Keeper, Keeping
 from edgefaced.evidence.limits import Limits
@@ -44,6 +45,23 @@ def recording_of(settings: Settings, places: Places, backlog: Backlog) -> Record
         retention_of(settings.ledger),
         backlog,
     )
+
+
+def book_of(places: Places) -> Book:
+    """The doors' book. Where it is gone, the ledger says whether there were doors before."""
+
+    def was_here() -> bool:
+        if places.door_lines_file.exists():
+            return True
+        try:
+            with Ledger.open(places.events_file, busy_seconds=BUSY_SECONDS) as ledger:
+                return ledger.knows_kind("door")
+        except LedgerMissing:
+            return False
+        except LedgerError:
+            return True  # nobody knows, and doubt opens no door
+
+    return Book(places.doors_file, was_here)
 
 
 def record_trouble(places: Places, where: str, detail: str) -> None:

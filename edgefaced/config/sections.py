@@ -40,6 +40,11 @@ class CameraSection(Section):
     replay_picture_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
     """How long a picture is shown; 0 shows it for one frame."""
 
+    @property
+    def name(self) -> str:
+        """What events call it."""
+        return self.device or self.kind
+
 
 class ModelsSection(Section):
     """Which networks."""

@@ -94,7 +94,7 @@ def _configuration(settings: Settings, places: Places, around: Surroundings) -> 
             yield Finding(area, level, caution.message, caution.hint)
     lacking = {caution.key.split(".")[0] for caution in cautions}
     if "camera" not in lacking:
-        yield well("camera", f"{settings.camera.device or settings.camera.kind}: there")
+        yield well("camera", f"{settings.camera.name}: there")
     if "models" not in lacking:
         yield well("models", f"{settings.models.pack} is here and prepared")
 

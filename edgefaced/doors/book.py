@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,20 +18,31 @@ VERSION = 1
 class Page:
     """The book's content. `cameras` are pairs of a configured camera and what it was found to be.
 
-    `everything` is True where the book cannot be read: then all doors are locked down, until
-    somebody says `normal`.
+    `remote` are those doors in lockdown that nobody here has locked down: an order from elsewhere
+    may end that. `everything` is True where the book cannot be read or is gone: then all doors are
+    locked down, until somebody says `normal`; and with it `forgotten`: no camera is trusted because
+    it is the first one that comes, until somebody says so.
     """
 
     lockdown: frozenset[str] = frozenset()
     cameras: tuple[tuple[str, str], ...] = ()
     everything: bool = False
+    remote: frozenset[str] = frozenset()
+    forgotten: bool = False
 
     def locks_down(self, door: str) -> bool:
         return self.everything or door in self.lockdown
 
+    def locked_here(self, door: str) -> bool:
+        """Whether only somebody at the device may end the lockdown."""
+        return self.locks_down(door) and (self.everything or door not in self.remote)
+
     def camera(self, configured: str) -> str | None:
         """What the configured camera was found to be; None where it is new."""
         return dict(self.cameras).get(configured)
+
+
+LOST = Page(everything=True, forgotten=True)
 
 
 @dataclass(slots=True)
@@ -40,7 +52,9 @@ class Book:
     """
 
     file: Path
-    page: Page = field(default_factory=lambda: Page(everything=True))
+    was_here: Callable[[], bool] = lambda: False
+    """Whether doors were set up on this device before; asked where there is no file."""
+    page: Page = LOST
     """Everything is locked down until the file was read."""
     guarded: threading.RLock = field(default_factory=threading.RLock)
     """To be held by whoever uses it, and by whoever acts on it."""
@@ -59,13 +73,31 @@ class Book:
                 frozenset(str(door) for door in body["lockdown"]),
                 tuple((str(key), str(found)) for key, found in body["cameras"].items()),
                 everything=body.get("everything", False) is not False,
+                remote=frozenset(str(door) for door in body.get("remote", ())),
+                forgotten=body.get("forgotten", False) is not False,
             )
         except FileNotFoundError:
-            self.page = Page()
+            return self._begin()
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.page = Page(everything=True)
-            return f"{self.file} cannot be read ({error}): all doors are locked down"
+            return self._lose(f"cannot be read ({error})")
         return None
+
+    def _begin(self) -> str | None:
+        """A book for new doors. Doors that had one have lost what it said."""
+        if self.was_here():
+            return self._lose("is gone, and there were doors before")
+        try:
+            self.write(Page())
+        except StorageError as error:
+            return error.message
+        return None
+
+    def _lose(self, why: str) -> str:
+        self.page = LOST
+        return (
+            f"{self.file} {why}: all doors are locked down until `edgefaced doors normal`, and "
+            "open for no face until `edgefaced doors trust-camera`"
+        )
 
     def write(self, page: Page) -> None:
         """The page holds from now on; raises StorageError where a power cut would lose it."""
@@ -75,14 +107,18 @@ class Book:
             "lockdown": sorted(page.lockdown),
             "cameras": dict(page.cameras),
             "everything": page.everything,
+            "remote": sorted(page.remote & page.lockdown),
+            "forgotten": page.forgotten,
         }
         with published(self.file) as out:
             out.write(json.dumps(body).encode())
 
-
-def unkept(error: StorageError) -> StorageError:
-    """The same for whoever asked: it is done, but would not survive a restart."""
-    return StorageError(
-        f"done, but a restart would forget it: {error.message}",
-        "say it again when the disk can be written",
-    )
+    def keep(self, page: Page) -> None:
+        """The same for an order of somebody's, who is told where a power cut would undo it."""
+        try:
+            self.write(page)
+        except StorageError as error:
+            raise StorageError(
+                f"done, but a restart would forget it: {error.message}",
+                "say it again when the disk can be written",
+            ) from error

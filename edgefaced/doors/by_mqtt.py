@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from edgefaced.config.doors import DoorSection
 from edgefaced.doors.house import House
-from edgefaced.errors import EdgefacedError
+from edgefaced.errors import EdgefacedError, Refused
 from edgefaced.events import DoorState
 from edgefaced.sinks.mqtt.discovery import Entity
 from edgefaced.sinks.mqtt.sink import Obey
@@ -20,22 +20,24 @@ OPEN = (DoorState.OPENED, DoorState.FORCED, DoorState.HELD_OPEN)
 def obedience_of(house: House) -> Obey:
     """Obeys "lockdown" and "normal", for the doors that the payload names or for all of them.
 
-    Nothing unlocks a door by MQTT: who may publish on a broker is not known here.
+    Nothing unlocks a door by MQTT: who may publish on a broker is not known here. For that reason
+    "normal" ends no lockdown but those that came by MQTT.
     """
     orders = {"lockdown": house.lockdown, "normal": house.normal}
     told = False
 
-    def obey(name: str, payload: bytes) -> None:
+    def obey(name: str, payload: bytes, fault: str) -> None:
         nonlocal told
-        order = orders.get(name)
-        if order is None:
-            return
         try:
-            order(payload.decode(errors="replace").split(), BY)
+            if fault:
+                raise Refused(f"not obeyed: {fault}")
+            if name not in orders:
+                raise Refused("not obeyed: there are " + ", ".join(orders))
+            orders[name](payload.decode(errors="replace").split(), BY, remote=True)
         except EdgefacedError as error:
             # Once in a row: a flood of nonsense must not fill the ledger.
             if not told:
-                house.say(f"{name} {BY}: {error.message[:LONGEST_TOLD]}")
+                house.say(f"{name} {BY}: {error.message}"[:LONGEST_TOLD])
             told = True
         else:
             told = False

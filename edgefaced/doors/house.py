@@ -16,12 +16,13 @@ from queue import SimpleQueue
 from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.core.access import Circumstances, Moment, Reason, Rights, Verdict, judge
 from edgefaced.core.passback import Passback, StrangerWatch
-from edgefaced.doors.book import Book, Page, unkept
+from edgefaced.doors.book import Book
 from edgefaced.doors.door import Door, DoorStatus, Tell
 from edgefaced.doors.guarded import GuardGone
 from edgefaced.doors.plan import DoorPlan, DoorPlans
+from edgefaced.doors.trusted_camera import TrustedCamera
 from edgefaced.doors.wires import Order
-from edgefaced.errors import Refused, StorageError
+from edgefaced.errors import Refused
 from edgefaced.events import (
     AccessDecided,
     DecisionMade,
@@ -56,18 +57,18 @@ class House:
         self._strangers = StrangerWatch(plans.stranger_faces, plans.stranger_seconds)
         self._seen: deque[str] = deque(maxlen=KEPT_EVENTS)
         self._announce: Callable[[Happening], None] = _nobody_hears
-        self._camera: Callable[[], str | None] = _no_camera
+        self._trusted = TrustedCamera(book, plans.camera)
         self.again: SimpleQueue[str] = SimpleQueue()
         """Persons who are to be decided once more when they are seen next."""
         self._tell: Tell | None = None
         self._fault = "not started yet"
-        self._wrong_camera = ""
 
     def connect(
         self, announce: Callable[[Happening], None], camera: Callable[[], str | None]
     ) -> None:
         """Where happenings go, and how to ask which camera is open (its own name for itself)."""
-        self._announce, self._camera = announce, camera
+        self._announce = announce
+        self._trusted.connect(camera, self.say)
 
     def open_book(self) -> None:
         """Reads what must have survived, and says how every door begins."""
@@ -99,7 +100,7 @@ class House:
                 self._watch_strangers(happening, doors)
             if decision.outcome in (Outcome.UNKNOWN, Outcome.TOO_POOR):
                 return  # the decision itself says so, and no door was ever in question
-            same_camera = self._is_the_camera(event.camera)
+            same_camera = self._trusted.is_there(event.camera)
             for door in doors:
                 self._ask(door, event, happening, known, same_camera, repeated=repeated)
 
@@ -168,23 +169,6 @@ class House:
             and time.monotonic_ns() - happening.captured_ns <= limit_ns
         )
 
-    def _is_the_camera(self, configured: str) -> bool:
-        """Whether the camera is the one that was there when it was first seen; told once if not."""
-        found, page = self._camera(), self._book.page
-        if found is None or page.everything:
-            return False
-        right = page.camera(configured)
-        if right is None:
-            self._keep(replace(page, cameras=(*page.cameras, (configured, found))))
-            return True
-        if found != right and found != self._wrong_camera:
-            self._wrong_camera = found
-            detail = f"the camera is {found!r} and was {right!r}: no door opens for a face"
-            self._announce(
-                Trouble("doors", f"{detail} (`edgefaced doors trust-camera` accepts it)")
-            )
-        return found == right
-
     def _watch_strangers(self, happening: DecisionMade, doors: Iterable[Door]) -> None:
         if not self._strangers.seen(happening.track_id, boot_seconds()):
             return
@@ -205,9 +189,10 @@ class House:
 
     # What operators do
 
-    def lockdown(self, names: Iterable[str], by: str) -> None:
+    def lockdown(self, names: Iterable[str], by: str, *, remote: bool = False) -> None:
         """Nobody is let in until `normal`, whatever happens to the power. Raises Refused.
 
+        What a `remote` order locks down, another may end; what was locked down here, none.
         Raises StorageError where it is in force and cannot be kept.
         """
         with self._guarded:
@@ -216,20 +201,34 @@ class House:
             for door in doors:
                 door.lock(self._send)
                 self._announce(DoorChanged(door.plan.name, DoorState.LOCKDOWN, by))
-            lockdown = page.lockdown | {door.plan.name for door in doors}
-            self._keep_or_say(replace(page, lockdown=lockdown))
+            locked = frozenset(door.plan.name for door in doors)
+            theirs = page.remote | (locked - page.lockdown) if remote else page.remote - locked
+            self._book.keep(replace(page, lockdown=page.lockdown | locked, remote=theirs))
 
-    def normal(self, names: Iterable[str], by: str) -> None:
-        """Rules decide again: ends a lockdown and a hold. Raises Refused or StorageError."""
+    def normal(self, names: Iterable[str], by: str, *, remote: bool = False) -> None:
+        """Rules decide again: ends a lockdown and a hold. Raises Refused or StorageError.
+
+        A `remote` order leaves alone what was locked down here.
+        """
         with self._guarded:
-            doors = self._named(names)
-            page = self._book.page
+            doors, page = self._named(names), self._book.page
+            stays = [d.plan.name for d in doors if remote and page.locked_here(d.plan.name)]
+            doors = [door for door in doors if door.plan.name not in stays]
             everybody = page.lockdown | (frozenset(self._doors) if page.everything else set())
-            left = everybody - {door.plan.name for door in doors}
+            ended = frozenset(door.plan.name for door in doors)
             for door in doors:
                 door.lock(self._send)
                 self._announce(DoorChanged(door.plan.name, DoorState.NORMAL, by))
-            self._keep_or_say(replace(page, lockdown=left, everything=False))
+            if doors:
+                left = replace(
+                    page, lockdown=everybody - ended, everything=False, remote=page.remote - ended
+                )
+                self._book.keep(left)
+            if stays:
+                raise Refused(
+                    f"{', '.join(stays)}: locked down at the device, where alone that ends",
+                    "`edgefaced doors normal` there",
+                )
 
     def hold_open(self, names: Iterable[str], seconds: float, by: str) -> None:
         """Unlocks doors for a time that a restart ends. Raises Refused."""
@@ -259,16 +258,7 @@ class House:
         """Takes the camera that is there now for the right one. Raises Refused or StorageError."""
         with self._guarded:
             self._read_book()
-            found, page = self._camera(), self._book.page
-            if page.everything:
-                raise Refused("the doors' book cannot be read", "`edgefaced doors normal` first")
-            if found is None:
-                raise Refused("no camera has been opened yet", "`edgefaced status` says how it is")
-            self._announce(Trouble("doors", f"the camera {found!r} is trusted from now on, {by}"))
-            self._wrong_camera = ""
-            # Not forgotten: then whichever came next would be the right one.
-            known = tuple((configured, found) for configured, _ in page.cameras)
-            self._keep_or_say(replace(page, cameras=known))
+            self._trusted.trust(by)
 
     def _pulse(self, door: Door) -> None:
         try:
@@ -299,18 +289,6 @@ class House:
         fault = self._book.open()
         if fault is not None:
             self.say(fault)
-
-    def _keep_or_say(self, page: Page) -> None:
-        try:
-            self._book.write(page)
-        except StorageError as error:
-            raise unkept(error) from error
-
-    def _keep(self, page: Page) -> None:
-        try:
-            self._book.write(page)
-        except StorageError as error:
-            self._announce(Trouble("doors", error.message))
 
     # What the doors' own stage does
 
@@ -384,7 +362,3 @@ class House:
 
 def _nobody_hears(happening: Happening) -> None:
     """Before the house is connected."""
-
-
-def _no_camera() -> str | None:
-    return None

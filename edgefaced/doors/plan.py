@@ -59,9 +59,13 @@ class DoorPlan:
 
 @dataclass(frozen=True, slots=True)
 class DoorPlans:
-    """All doors of a daemon and what holds for all of them."""
+    """All doors of a daemon and what holds for all of them.
+
+    `camera` is what the configuration calls its camera.
+    """
 
     doors: tuple[DoorPlan, ...]
+    camera: str
     rules: Rules
     maximum_age_seconds: float
     stranger_faces: int
@@ -82,6 +86,7 @@ def plans_of(settings: Settings) -> DoorPlans:
     access = settings.access
     return DoorPlans(
         tuple(_plan(name, door) for name, door in settings.doors.items()),
+        settings.camera.name,
         Rules(
             schedules=tuple(s.schedule(name) for name, s in settings.schedules.items()),
             holidays=access.holiday_numbers(),
@@ -111,7 +116,7 @@ def cautions(settings: Settings) -> list[str]:
             found.append(
                 f'doors.{name}: liveness = "not required": a photograph of somebody may open it'
             )
-        own = settings.camera.device or settings.camera.kind
+        own = settings.camera.name
         if door.camera not in (None, own):
             found.append(
                 f"doors.{name} opens for no face: its camera is {door.camera!r}, and the one of "

@@ -122,6 +122,12 @@ class Ledger:
             found = db.execute("SELECT 1 FROM records WHERE person = ? LIMIT 1", (person_id,))
             return found.fetchone() is not None
 
+    def knows_kind(self, kind: str) -> bool:
+        """Whether anything of a kind was ever recorded and has not been purged since."""
+        with self.database.reading() as db:
+            found = db.execute("SELECT 1 FROM records WHERE kind = ? LIMIT 1", (kind,))
+            return found.fetchone() is not None
+
     def settle_cursors(self, sinks: Collection[str]) -> None:
         """Sinks that are new begin behind what is there now; those that are gone are forgotten."""
         with self.database.writing() as db:

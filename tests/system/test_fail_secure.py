@@ -396,7 +396,7 @@ def test_events_that_come_again(rig: Rig, tmp_path: Path) -> None:
     assert [(a.granted, a.reason) for a in answers] == [(False, "too late")] * 18
     obey = obedience_of(rig.house)
     for order in ("open", "hold-open", "pulse", "trust-camera"):
-        obey(order, b"front")
+        obey(order, b"front", "")
     assert rig.orders == [], "nothing that a broker says, retained or not, unlocks a door"
 
 

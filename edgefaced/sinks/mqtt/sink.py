@@ -27,9 +27,10 @@ RIVALS = 3
 """So many of those in a row: somebody else takes the name, and each takes it from the other."""
 LONGEST_COMMAND_BYTES = 4096
 
-Obey = Callable[[str, bytes], None]
-"""Takes a command's name and payload. Called in a thread of the connection's: it must not block
-and must not raise. QoS 1 may bring a command twice."""
+Obey = Callable[[str, bytes, str], None]
+"""Takes a command's name, its payload, and why it must not be obeyed, empty where it may be. Called
+in a thread of the connection's: it must not block and must not raise. QoS 1 may bring a command
+twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Habits:
     """What the sink does besides publishing events.
 
     `entities` are announced below `discovery_prefix` where there is one; `obey` gets commands that
-    are sent to it while it listens.
+    are sent to it while it listens; those that were kept for it, with the reason not to obey them.
     """
 
     discovery_prefix: str | None = None
@@ -72,8 +73,6 @@ class MqttSink:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._conversation = Conversation(broker, self._manners())
-        self.ignored = 0
-        """Commands that were retained or too long: never obeyed."""
         self._keeper = threading.Thread(target=self._keep_connected, name="mqtt", daemon=True)
         self._keeper.start()
 
@@ -138,8 +137,7 @@ class MqttSink:
         command = self._broker.topics.command_in(topic)
         if command is None:
             return self._announcements if payload == BIRTH else ()
-        if retained or len(payload) > LONGEST_COMMAND_BYTES or self._habits.obey is None:
-            self.ignored += 1
-        else:
-            self._habits.obey(command, payload)
+        if self._habits.obey is not None:
+            fault = "it is too long" if len(payload) > LONGEST_COMMAND_BYTES else ""
+            self._habits.obey(command, payload, "the broker had kept it" if retained else fault)
         return ()

@@ -74,7 +74,7 @@ def test_nonsense_is_told_once_in_a_row_and_in_short(tmp_path: Path) -> None:
     rig = two_doors(tmp_path / "book")
     obey = obedience_of(rig.house)
     for payload in (b"x" * 4000, b"cellar", b"front", b"attic"):
-        obey("lockdown", payload)
+        obey("lockdown", payload, "")
     long, attic = [h.detail for h in rig.told if isinstance(h, Trouble)]
     assert len(long) < 400
     assert "attic" in attic

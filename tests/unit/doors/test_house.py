@@ -13,6 +13,7 @@ from door_rigs import ALWAYS, ANN, BOOT, DOOR, UNCHECKED, Make, Rig, seen, setti
 
 from edgefaced.clock import boot_ns
 from edgefaced.core.access import Grant, Rights
+from edgefaced.doors.book import Book
 from edgefaced.doors.guarded import GuardGone
 from edgefaced.doors.wires import Frame, Lock, Order, Pulse
 from edgefaced.errors import Refused, StorageError
@@ -99,7 +100,6 @@ def test_what_was_decided_before_the_board_was_suspended_opens_nothing(rig: Rig)
 
 
 def test_a_boot_without_an_id_opens_nothing(tmp_path: Path) -> None:
-    from edgefaced.doors.book import Book
     from edgefaced.doors.house import House
     from edgefaced.doors.plan import plans_of
 
@@ -327,11 +327,76 @@ def test_a_book_that_cannot_be_read_locks_everything_down(
     rig = make(doors=TWO)
     assert {d.reason for d in rig.decide(seen())} == {"lockdown"}
     assert all(status.lockdown for status in rig.house.statuses())
-    with pytest.raises(Refused, match="cannot be read"):
+    with pytest.raises(Refused, match="lost"):
         rig.house.trust_camera("by me")
     rig.house.normal(["front"], "by me")
     assert [s.lockdown for s in rig.house.statuses()] == [False, True]
+    answers = {d.door: d.reason for d in rig.decide(seen())}
+    assert answers == {"front": "camera changed", "back": "lockdown"}
+    rig.house.trust_camera("by me")
     assert {d.door: d.granted for d in rig.decide(seen())} == {"front": True, "back": False}
+
+
+def test_a_book_that_is_gone_is_missed_by_doors_that_were_there_before(tmp_path: Path) -> None:
+    """Neither a lockdown nor which camera was the right one is forgotten in silence."""
+    file = tmp_path / "doors.json"
+
+    def begun(*, was_here: bool) -> Rig:
+        return Rig(settings(), file, book_in_use=Book(file, lambda: was_here))
+
+    new = begun(was_here=False)
+    assert file.exists(), "from the first start on there is one"
+    assert new.ask()[0]
+    file.unlink()
+    rig = begun(was_here=True)
+    assert rig.ask() == (False, "lockdown")
+    rig.house.normal([], "by me")
+    rig.camera = "the first that comes"
+    assert rig.ask() == (False, "camera changed")
+    assert "which one it was is not known any more" in str(rig.said(Trouble))
+    # Not even a restart makes it trusted.
+    again = begun(was_here=True)
+    again.camera = rig.camera
+    assert again.ask() == (False, "camera changed")
+    again.house.trust_camera("by me")
+    assert again.ask() == (True, "allowed")
+    again.camera = "another"
+    assert again.ask() == (False, "camera changed")
+
+
+def test_who_is_trusted_before_anybody_came_is_trusted_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "doors.json"
+    rig = Rig(settings(), file, book_in_use=Book(file, lambda: True))
+    rig.house.normal([], "by me")
+    rig.house.trust_camera("by me")
+    rig.camera = "another"
+    assert rig.ask() == (False, "camera changed")
+
+
+def test_what_was_locked_down_here_ends_here_only(make: Make, tmp_path: Path) -> None:
+    """Who may publish on a broker is not known: a broker that is taken over ends no lockdown."""
+    rig = make(doors=TWO)
+    rig.house.lockdown(["front"], "by me")
+    rig.house.lockdown([], "by MQTT", remote=True)
+    with pytest.raises(Refused, match=r"front: locked down at the device"):
+        rig.house.normal([], "by MQTT", remote=True)
+    assert [s.lockdown for s in rig.house.statuses()] == [True, False], "theirs has ended"
+    assert [o for o in rig.orders if not isinstance(o, Lock)] == []
+    # Nor does it after a restart, and what both have locked down is ours.
+    rig.house.lockdown(["back"], "by MQTT", remote=True)
+    rig.house.lockdown(["back"], "by me")
+    after = make(doors=TWO)
+    with pytest.raises(Refused, match="front, back"):
+        after.house.normal([], "by MQTT", remote=True)
+    after.house.normal([], "by me")
+    assert [s.lockdown for s in after.house.statuses()] == [False, False]
+
+
+def test_a_lost_book_is_nothing_that_a_remote_order_could_mend(tmp_path: Path) -> None:
+    rig = Rig(settings(), tmp_path / "doors.json", book_in_use=Book(tmp_path, lambda: True))
+    with pytest.raises(Refused, match="at the device"):
+        rig.house.normal([], "by MQTT", remote=True)
+    assert rig.ask() == (False, "lockdown")
 
 
 def test_what_is_wrong_with_a_book_is_told(tmp_path: Path) -> None:
@@ -508,4 +573,6 @@ def test_the_book_is_short_and_names_nobody(rig: Rig, tmp_path: Path) -> None:
         "lockdown": ["front"],
         "cameras": {"v4l2": "a camera"},
         "everything": False,
+        "remote": [],
+        "forgotten": False,
     }

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,9 +143,13 @@ def test_home_assistant_is_told_and_told_again_when_it_comes_up(house: House) ->
 
 def test_commands_are_obeyed_while_it_listens_and_never_when_retained(house: House) -> None:
     obeyed: list[tuple[str, bytes]] = []
+    refused: list[str] = []
     done = threading.Event()
 
-    def obey(name: str, payload: bytes) -> None:
+    def obey(name: str, payload: bytes, fault: str) -> None:
+        if fault:
+            refused.append(fault)
+            return
         obeyed.append((name, payload))
         if payload == b"last":
             done.set()
@@ -159,20 +164,27 @@ def test_commands_are_obeyed_while_it_listens_and_never_when_retained(house: Hou
     house.ear.say(f"{BASE}/command/lockdown", b"last")
     assert done.wait(60)
     assert obeyed == [("lockdown", b"on"), ("lockdown", b"last")]
-    assert sink.ignored == 2
+    kept = "the broker had kept it"
+    assert refused == [kept, "it is too long"], "and what was there before is not even sent"
     # After a connection is lost and made again, what is left there is not obeyed either.
     house.broker.stop()
     house.broker.start()
     wait_until(lambda: taken(sink, decisions(1)[0]))
     assert len(obeyed) == 2
+    assert len(refused) == 2
 
 
 def test_without_leave_nothing_is_subscribed_to(house: House) -> None:
-    sink = house.sink()
-    sink.emit(decisions(1)[0])
-    house.ear.say(f"{BASE}/command/lockdown", b"on")
-    sink.emit(decisions(1)[0])
-    assert sink.ignored == 0
+    quiet, obeying = Topics("quiet", "door"), Topics("obeying", "door")
+    house.sink(broker=replace(house.address, topics=quiet)).emit(decisions(1)[0])
+    habits = Habits(obey=lambda name, payload, fault: None)
+    house.sink(habits, replace(house.address, topics=obeying)).emit(decisions(1)[0])
+    answers: list[str] = []
+    client = house.ear.client
+    client.on_publish = lambda client, data, number, code, _: answers.append(str(code))
+    for topics in (quiet, obeying):
+        house.ear.say(topics.command("lockdown"), b"on")
+    assert answers == ["No matching subscribers", "Success"]
 
 
 def test_a_broker_that_hangs_is_left_and_takes_it_later(house: House) -> None:
