@@ -131,7 +131,10 @@ def import_packs(context: CliContext, path: Path, pack: str | None, *, as_json: 
 @json_option
 @pass_context
 def export_pack(context: CliContext, name: str, file: Path, *, as_json: bool) -> None:
-    """Write an installed pack into one tar file, for `models import` on another machine."""
+    """Write an installed pack into one tar file, for `models import` on another machine.
+
+    What was compiled for boards goes with it.
+    """
     store = store_of(context)
     pack = find_pack(name, (store.layout.packs,))
     members = hand_out(pack, store, file)

@@ -67,6 +67,18 @@ class ProofFigures(Strict):
     """Mean distance over the face's width."""
 
 
+class CostRecord(Strict):
+    """What the network costs in int8, counted from its graph; no measurement.
+
+    `moved_bytes` with every feature map read and written once; `least_ms` on one core of a board by
+    its name: each layer's arithmetic or its memory, a bound that nothing beats.
+    """
+
+    macs: Annotated[int, Field(ge=0)]
+    moved_bytes: Annotated[int, Field(ge=0)]
+    least_ms: dict[str, Annotated[float, Field(ge=0)]]
+
+
 class CompiledModel(Strict):
     """One compiled file: which network of which size, for which target, from which original."""
 
@@ -85,6 +97,7 @@ class CompiledModel(Strict):
     needs: NeedsRecord
     golden: GoldenRecord
     proof: ProofFigures
+    cost: CostRecord | None = None
 
     @property
     def size(self) -> int:

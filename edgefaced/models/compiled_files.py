@@ -39,19 +39,26 @@ def compiled_network(layout: Layout, spec: ModelSpec, target: str, size: int) ->
     for again in (False, True):
         model = _record_of(layout, spec, target, size)
         try:
-            path = file_of(layout, model)
-            data = read_checked(path, model.sha256, model.size_bytes)
-            golden = read_checked(
-                golden_of(layout, model), model.golden.sha256, model.golden.size_bytes
-            )
-        except FileNotFoundError as error:
+            data, golden = read_compiled(layout, model)
+        except ModelDamaged:
             if again:
-                raise ModelDamaged(f"{error.filename} is missing", IMPORT_HINT) from None
-            continue  # another process has just imported it anew: its record names other files
-        except ModelDamaged as error:
-            raise ModelDamaged(error.message, IMPORT_HINT) from error
-        return CompiledNetwork(model, path, data, read_golden(golden, model))
+                raise
+            continue  # another process may have just imported it anew: its record names others
+        return CompiledNetwork(model, file_of(layout, model), data, read_golden(golden, model))
     raise AssertionError  # the second turn returns or raises
+
+
+def read_compiled(layout: Layout, model: CompiledModel) -> tuple[bytes, bytes]:
+    """The file of a record and its golden pair, checked. Raises ModelDamaged."""
+    try:
+        return (
+            read_checked(file_of(layout, model), model.sha256, model.size_bytes),
+            read_checked(golden_of(layout, model), model.golden.sha256, model.golden.size_bytes),
+        )
+    except FileNotFoundError as error:
+        raise ModelDamaged(f"{error.filename} is missing", IMPORT_HINT) from None
+    except ModelDamaged as error:
+        raise ModelDamaged(error.message, IMPORT_HINT) from error
 
 
 def compiled_models(layout: Layout, spec: ModelSpec, target: str = "*") -> list[CompiledModel]:

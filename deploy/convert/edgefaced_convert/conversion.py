@@ -16,18 +16,21 @@ from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
 from edgefaced_convert.archive import Member
 from edgefaced_convert.calset import CalibrationSet, Part
+from edgefaced_convert.cost import costs_of
 from edgefaced_convert.cpu_road import CpuRoad
 from edgefaced_convert.forms import float_form, portable_form
 from edgefaced_convert.golden import LOWEST_COSINE, golden_file
 from edgefaced_convert.judging import DetectorJudge, EmbedderJudge, Judge, Verdict
 from edgefaced_convert.layer_errors import LayerError, first_bad
 from edgefaced_convert.layer_table import Layer
+from edgefaced_convert.operators import read_network
 from edgefaced_convert.packs import PackNetwork
 from edgefaced_convert.proof_detector import Scene
 from edgefaced_convert.proof_embedder import AlignedPairs, aligned, as_fed
 from edgefaced_convert.rknn_build import working_folder
 from edgefaced_convert.rknn_road import RknnRoad
 from edgefaced_convert.road import Built, Plan, Precision
+from edgefaced_convert.roofline import cost_record
 from edgefaced_convert.scenes import scenes_of
 from edgefaced_convert.search import Attempt, Found, search
 from edgefaced_convert.toolchain import ConvertError, toolkit_version
@@ -200,6 +203,7 @@ def _converted(
             lowest_cosine=LOWEST_COSINE[kind],
         ),
         proof=verdict.record(),
+        cost=cost_record(costs_of(read_network(float_form(network), spec.id, None))),
     )
     return Converted(
         model=model,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from edgefaced.models.compiled import CostRecord
 from edgefaced_convert.cost import LayerCost
 
 
@@ -43,4 +44,13 @@ def seconds_on(board: Board, layers: Sequence[LayerCost]) -> float:
     return sum(
         max(2 * layer.macs / operations_a_second, layer.moved_bytes / bytes_a_second)
         for layer in layers
+    )
+
+
+def cost_record(layers: Sequence[LayerCost]) -> CostRecord:
+    """What a compiled network's record says of its cost."""
+    return CostRecord(
+        macs=sum(layer.macs for layer in layers),
+        moved_bytes=sum(layer.moved_bytes for layer in layers),
+        least_ms={b.name: round(1000 * seconds_on(b, layers), 3) for b in BOARDS},
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from edgefaced_convert.archive import Member, to_toml, write_archive
+from edgefaced_convert.archive import Member, write_archive
 from edgefaced_convert.golden import drawn_picture
 from edgefaced_convert.rknn_build import dtypes_of
 from edgefaced_convert.versions import needs_of
@@ -18,11 +18,13 @@ from edgefaced.models.compiled import (
     COMPILED_FILE,
     CompiledModel,
     CompiledRecord,
+    CostRecord,
     GoldenRecord,
     ProofFigures,
     TensorRecord,
     parse_compiled,
 )
+from edgefaced.models.compiled_text import compiled_toml
 
 
 def model(data: Member, golden: Member) -> CompiledModel:
@@ -51,6 +53,7 @@ def model(data: Member, golden: Member) -> CompiledModel:
             lowest_cosine=0.97,
         ),
         proof=ProofFigures(pictures=12, recall=1.0, recall_float=1.0, landmark_error=0.011),
+        cost=CostRecord(macs=183_400_000, moved_bytes=9_300_000, least_ms={"RK 3588": 0.6}),
     )
 
 
@@ -59,7 +62,7 @@ DATA, GOLDEN = Member("net.rknn", b"network"), Member("net.npz", b"golden")
 
 def test_the_record_is_read_back_as_it_was() -> None:
     record = CompiledRecord(compiled=1, pack="mobilefacenet", model=(model(DATA, GOLDEN),))
-    assert parse_compiled(to_toml(record).encode(), "it") == record
+    assert parse_compiled(compiled_toml(record).encode(), "it") == record
 
 
 def test_an_archive_has_the_record_first_and_every_file_it_names(tmp_path: Path) -> None:
@@ -79,7 +82,7 @@ def test_an_archive_has_the_record_first_and_every_file_it_names(tmp_path: Path)
 
 def test_one_network_twice_is_no_record() -> None:
     one = model(DATA, GOLDEN)
-    text = to_toml(CompiledRecord(compiled=1, pack="p", model=(one,)))
+    text = compiled_toml(CompiledRecord(compiled=1, pack="p", model=(one,)))
     twice = text + text[text.index("[[model]]") :]
     with pytest.raises(ManifestError, match="once"):
         parse_compiled(twice.encode(), "it")

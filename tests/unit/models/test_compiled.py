@@ -16,7 +16,9 @@ from tiny_pack import TinyPack
 from edgefaced.cli.main import run
 from edgefaced.errors import ManifestError, ModelDamaged, ModelMissing
 from edgefaced.models.bring_in import Imported, bring_in
+from edgefaced.models.compiled import COMPILED_FILE
 from edgefaced.models.compiled_files import compiled_models, file_of, golden_of
+from edgefaced.models.hand_out import hand_out
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.removal import remove
 from edgefaced.models.state import PackState, pack_state
@@ -226,3 +228,31 @@ def test_the_command_line_tells_of_them(
     assert run(["models", "show", "tiny", "--json"]) == 0
     body = json.loads(capsys.readouterr().out)["pack"]
     assert body["models"][0]["compiled"][0]["precision"] == "int8"
+
+
+def test_a_prepared_device_hands_its_compiled_networks_on(
+    here: Installation, pack: PackManifest, conversion: Conversion, tmp_path: Path
+) -> None:
+    here.pull(pack)
+    bring(here, conversion.write(tmp_path / "stick"))
+    file = tmp_path / "tiny.tar"
+    assert COMPILED_FILE in hand_out(pack, here.store, file)
+    there = Installation(tmp_path / "there")
+    (result,) = bring(there, file)
+    assert [m.id for m in result.compiled] == ["tiny-detector", "tiny-embedder"]
+    assert pack_state(pack, there.store) is PackState.INSTALLED
+    assert verify(pack, there.store).faults == ()
+    found = there.store.compiled(pack.model[0], "rk3588", 32)
+    assert found.data == conversion.networks[0].data
+    assert found.model.proof == here.store.compiled(pack.model[0], "rk3588", 32).model.proof
+
+
+def test_what_is_damaged_is_not_handed_on(
+    here: Installation, pack: PackManifest, conversion: Conversion, tmp_path: Path
+) -> None:
+    here.pull(pack)
+    bring(here, conversion.write(tmp_path / "stick"))
+    golden_of(here.store.layout, here.store.compiled(pack.model[0], "rk3588", 32).model).unlink()
+    with pytest.raises(ModelDamaged, match="is missing"):
+        hand_out(pack, here.store, tmp_path / "tiny.tar")
+    assert not (tmp_path / "tiny.tar").exists()
