@@ -1,0 +1,165 @@
+"""The disks that machines start from, cached: Debian, and on it Debian with edgefaced installed.
+
+A cached folder is named by a digest of what it was made from and counts only when complete; any
+number of runs may share one cache.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.system.vm.machine import Hardware, Machine, SceneError
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[2]
+INSTALLED_KEPT = 4
+"""Every package makes an installed disk; older ones go."""
+PACK = "mobilefacenet"
+"""The lightest: the emulated processor has hardly the power of a small board."""
+PACK_FILES = ("det_500m.onnx", "foamliu_MobileFaceNet.onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What a machine boots: kernel, its first files, and the disk that scenes lay theirs upon."""
+
+    base: Path
+    disk: Path
+    has_pack: bool
+    said: str
+    """What the installation printed."""
+
+    @property
+    def kernel(self) -> Path:
+        return self.base / "vmlinuz"
+
+    @property
+    def initrd(self) -> Path:
+        return self.base / "initrd.img"
+
+
+def digest(*paths: Path) -> str:
+    """Of names and contents of files, and of all files of folders."""
+    total = hashlib.sha256()
+    for path in paths:
+        files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+        for file in files:
+            total.update(f"{file.relative_to(path.parent)}\0{file.stat().st_mode:o}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()[:16]
+
+
+def overlay(disk: Path, below: Path) -> None:
+    """A disk that begins as the one below and leaves it as it is. Replaces a former one."""
+    kind = "qcow2" if below.suffix == ".qcow2" else "raw"
+    disk.unlink(missing_ok=True)
+    subprocess.run(
+        [
+            "qemu-img",
+            "create",
+            "-q",
+            "-f",
+            "qcow2",
+            "-F",
+            kind,
+            "-b",
+            str(below.resolve()),
+            str(disk),
+        ],
+        check=True,
+    )
+
+
+def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
+    """The folder with Debian's disk and kernel, made where it is missing. Raises SceneError."""
+    key = digest(HERE / "image.sh", HERE / "modules", HERE / "guest")
+
+    def make(folder: Path) -> None:
+        say("making the image: Debian and kernel modules")
+        with (cache / "image.log").open("wb") as log:
+            made = subprocess.run([HERE / "image.sh", folder], stdout=log, stderr=log, check=False)
+        if made.returncode != 0:
+            raise SceneError(f"image.sh ended with {made.returncode}, see {log.name}")
+
+    return _cached(cache, f"base-{key}", make)
+
+
+def installed_layer(
+    cache: Path, package: Path, weights: Path | None, say: Callable[[str], None]
+) -> Layers:
+    """Debian with the package and, where there are weights, a pack. Raises SceneError."""
+    base = base_layer(cache, say)
+    files = [weights / name for name in PACK_FILES] if weights else []
+    key = digest(base / "made", package, *files, Path(__file__))
+
+    def make(folder: Path) -> None:
+        say(f"installing {package.name} in a machine")
+        overlay(folder / "disk.qcow2", base / "root.ext4")
+        with tempfile.TemporaryDirectory() as cargo:
+            for file in (package, *files):
+                shutil.copy(file, cargo)
+            hardware = Hardware(
+                kernel=base / "vmlinuz",
+                initrd=base / "initrd.img",
+                disk=folder / "disk.qcow2",
+                cargo=Path(cargo),
+                console=cache / "install.console",
+            )
+            with Machine(hardware) as machine, (folder / "said").open("w") as said:
+                machine.wait_for_agent()
+                machine.wait_for_boot()
+                for command in _installation(package.name, bool(files)):
+                    say(f"  $ {command}")
+                    done = machine.run(command, timeout_s=900)
+                    said.write(f"$ {command}\n{done.out}{done.err}")
+                machine.power_off()
+
+    folder = _cached(cache, f"installed-{key}", make)
+    return Layers(base, folder / "disk.qcow2", bool(files), (folder / "said").read_text())
+
+
+def _installation(package: str, pack: bool) -> Iterator[str]:
+    """What an installer types, without a network."""
+    yield f"apt-get install -y /cargo/{package} </dev/null"
+    yield "edgefaced --version"
+    if pack:
+        # The files of the pack only: a folder is searched whole.
+        yield f"edgefaced models import /cargo --pack {PACK}"
+    # The board of the scenes: a relay and a temperature are there from the start.
+    yield "printf 'fakegpio\\nfakethermal\\n' >/etc/modules-load.d/board.conf"
+
+
+@contextmanager
+def locked(cache: Path) -> Iterator[None]:
+    """One run at a time makes disks in a cache."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _cached(cache: Path, name: str, make: Callable[[Path], None]) -> Path:
+    folder = cache / name
+    with locked(cache):
+        if not (folder / "made").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            (folder / "made").write_text(name)
+        os.utime(folder)
+        kind = name.partition("-")[0]
+        newest_first = sorted(
+            cache.glob(f"{kind}-*"), key=lambda p: p.stat().st_mtime, reverse=True
+        )
+        for old in newest_first[INSTALLED_KEPT:]:
+            shutil.rmtree(old)
+    return folder
