@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.output import json_option, plain, print_json, stdout
+
+if TYPE_CHECKING:
+    from edgefaced.doctor.finding import Finding
 
 STYLES = {"ok": "green", "warning": "yellow", "fault": "bold red"}
 
@@ -24,28 +28,32 @@ def doctor(context: CliContext, *, as_json: bool) -> int:
     """
     from edgefaced.doctor.examine import examine
 
-    counts: Counter[str] = Counter()
-    body: list[dict[str, str]] = []
-    for finding in examine(context.settings, context.settings_file, context.places):
-        level = str(finding.level)
-        counts[level] += 1
-        if as_json:
-            body.append(
-                {
-                    "area": finding.area,
-                    "level": level,
-                    "message": finding.message,
-                    "hint": finding.hint,
-                }
-            )
-            continue
+    findings = examine(context.settings, context.settings_file, context.places)
+    body = [shown(finding, as_json=as_json) for finding in findings]
+    counts = Counter(line["level"] for line in body)
+    if as_json:
+        print_json({"findings": body}, ok=not counts["fault"])
+    else:
+        stdout.print(counted(counts))
+    return 1 if counts["fault"] else 0
+
+
+def shown(finding: Finding, *, as_json: bool) -> dict[str, str]:
+    """Prints a finding unless all is to be one document; returns it as a part of that."""
+    level = str(finding.level)
+    if not as_json:
         line = Text(f"{level:8}", style=STYLES[level])
         stdout.print(line + plain(f"{finding.area}: {finding.message}"))
         if finding.hint:
             stdout.print(plain(f"        -> {finding.hint}"))
-    if as_json:
-        print_json({"findings": body}, ok=not counts["fault"])
-    else:
-        kinds = (("fault", "faults"), ("warning", "warnings"), ("ok", "ok"))
-        stdout.print(", ".join(f"{counts[kind]} {said}" for kind, said in kinds))
-    return 1 if counts["fault"] else 0
+    return {
+        "area": finding.area,
+        "level": level,
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def counted(counts: Counter[str]) -> str:
+    kinds = (("fault", "faults"), ("warning", "warnings"), ("ok", "ok"))
+    return ", ".join(f"{counts[kind]} {said}" for kind, said in kinds)

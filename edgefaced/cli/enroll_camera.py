@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
 from rich.live import Live
 
-from edgefaced.assembly import parts_of
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.output import note, plain, print_json, stderr, stdout
+from edgefaced.cli.own_line import own_line
 from edgefaced.control.client import ControlClient, connect
 from edgefaced.control.commands import step_document
 from edgefaced.control.contract import error_of
-from edgefaced.control.hub import EventHub
 from edgefaced.core.coaching import Pose
-from edgefaced.daemon import STOP_SECONDS, hindrance
-from edgefaced.errors import CameraError, NotRunning
-from edgefaced.events import CameraChanged
-from edgefaced.pipeline.line import Line
-from edgefaced.pipeline.tap import FaceTap
-from edgefaced.protocols import Delivery, SinkPlan
+from edgefaced.daemon import hindrance
+from edgefaced.errors import NotRunning
 from edgefaced.sitting import sitting_of
-
-START_SECONDS = 30.0
-"""For networks to be loaded and the camera to give its first picture."""
 
 Steps = Iterator[dict[str, Any]]
 
@@ -46,7 +37,7 @@ def enroll_from_camera(
     try:
         client = connect(context.places.control_sockets(settings))
     except NotRunning:
-        with _own_line(context) as (line, tap):
+        with own_line(context) as (line, tap, _):
             sitting = sitting_of(
                 settings,
                 context.places,
@@ -76,33 +67,6 @@ def enroll_from_camera(
 def _asked(client: ControlClient, **options: object) -> Steps:
     client.ask("enrol", **options)
     yield from client.follow()
-
-
-@contextmanager
-def _own_line(context: CliContext) -> Iterator[tuple[Line, FaceTap]]:
-    """A pipeline for the time of the sitting, with the configured camera and no sink.
-
-    Raises what a stage failed with, CameraError where the camera gives nothing.
-    """
-    tap, hub = FaceTap(), EventHub()
-    sinks = {"enrolment": SinkPlan(lambda: hub, Delivery.MOMENTARY)}
-    line = Line(parts_of(context.settings(), context.places, sinks, tap))
-    with hub.listening() as events:
-        line.start()
-        try:
-            deadline = time.monotonic() + START_SECONDS
-            while not line.figures.camera_up:
-                event = events.take(0.2)
-                if line.crew.failures:
-                    raise line.crew.failures[0].error
-                match event and event.happening:
-                    case CameraChanged(up=False, detail=detail):
-                        raise CameraError(detail)
-                if time.monotonic() > deadline:
-                    raise CameraError(f"no picture from the camera in {START_SECONDS:g} s")
-            yield line, tap
-        finally:
-            line.stop(STOP_SECONDS)
 
 
 def _guide(steps: Steps) -> dict[str, Any]:

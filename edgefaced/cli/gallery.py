@@ -234,15 +234,20 @@ def passphrase(file: Path | None, *, new: bool) -> str:
             raise UsageError("nobody can be asked for a passphrase here", "use --passphrase-file")
         answer = click.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True)
         return str(answer)
+    return first_line(file, "passphrase")
+
+
+def first_line(file: Path, what: str) -> str:
+    """A secret from a file or, as "-", standard input. Raises UsageError, StorageError."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise UsageError(f"the passphrase in {file} is not UTF-8 text") from None
+        raise UsageError(f"the {what} in {file} is not UTF-8 text") from None
     first = text.split("\n", 1)[0].removesuffix("\r")
     if not first:
-        raise UsageError(f"the first line of {file} is empty", "it holds the passphrase")
+        raise UsageError(f"the first line of {file} is empty", f"it holds the {what}")
     return first
 
 

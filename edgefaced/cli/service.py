@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,23 +105,33 @@ def carry_out(
     steps: list[Step], place: Place, *, dry_run: bool, as_json: bool, body: dict[str, Any]
 ) -> int:
     """Does what is needed and says each step; after one that fails none is done."""
-    from edgefaced.service.place import Accounts
-    from edgefaced.service.steps import perform
-
     said: list[dict[str, str]] = []
-    for step in steps:
-        state = UNCHANGED if not step.needed else PLANNED if dry_run else DONE
-        try:
-            if state is DONE:
-                perform(step.action, Accounts(place.root))
-        except EdgefacedError as error:
-            return fail(error, as_json=as_json, body={"steps": said, **body})
-        said.append({"what": step.what, "why": step.why, "state": state})
-        if not as_json:
-            stdout.print(plain(f"{state}: {step.what} ({step.why})"))
+    try:
+        for line in each_done(steps, place, dry_run=dry_run):
+            said.append(line)
+            if not as_json:
+                stdout.print(plain(in_words(line)))
+    except EdgefacedError as error:
+        return fail(error, as_json=as_json, body={"steps": said, **body})
     if as_json:
         print_json({"steps": said, **body})
     return 0
+
+
+def each_done(steps: Iterable[Step], place: Place, *, dry_run: bool) -> Iterator[dict[str, str]]:
+    """Does what is needed, step by step; each as it is said. Raises ServiceError."""
+    from edgefaced.service.place import Accounts
+    from edgefaced.service.steps import perform
+
+    for step in steps:
+        state = UNCHANGED if not step.needed else PLANNED if dry_run else DONE
+        if state is DONE:
+            perform(step.action, Accounts(place.root))
+        yield {"what": step.what, "why": step.why, "state": state}
+
+
+def in_words(line: dict[str, str]) -> str:
+    return f"{line['state']}: {line['what']} ({line['why']})"
 
 
 def raise_first(obstacles: Iterable[EdgefacedError]) -> None:

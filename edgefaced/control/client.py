@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -36,10 +37,23 @@ class ControlClient(AbstractContextManager["ControlClient"]):
             raise NotRunning("the daemon closed the connection", "`edgefaced status` says if it is")
         return first
 
-    def follow(self) -> Iterator[Document]:
-        """The lines after the first, however long they take, until the daemon ends the stream."""
-        self._connection.settimeout(None)
-        while (document := self._next()) is not None:
+    def follow(self, seconds: float | None = None) -> Iterator[Document]:
+        """The lines after the first until the daemon ends the stream, or for so many seconds.
+
+        After these nothing more can be asked in this conversation.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            self._connection.settimeout(left)
+            try:
+                line = self._line()
+            except TimeoutError:
+                return
+            if (document := _document(line)) is None:
+                return
             yield document
 
     def close(self) -> None:
@@ -52,22 +66,29 @@ class ControlClient(AbstractContextManager["ControlClient"]):
     def _next(self) -> Document | None:
         """None at the end. Raises NotRunning for silence and for what is no answer."""
         try:
-            line = self._file.readline(MOST_LINE_BYTES)
+            return _document(self._line())
         except TimeoutError as error:
             raise NotRunning(f"the daemon does not answer within {ANSWER_SECONDS:g} s") from error
-        except ConnectionError:  # it closed without having read all that was sent
-            return None
-        if not line:
-            return None
+
+    def _line(self) -> bytes:
         try:
-            document = json.loads(line)
-        except ValueError as error:
-            raise NotRunning("what answers is no edgefaced") from error
-        if not isinstance(document, dict):
-            raise NotRunning("what answers is no edgefaced")
-        if document.get("ok") is False:
-            raise error_of(document)
-        return document
+            return self._file.readline(MOST_LINE_BYTES)
+        except ConnectionError:  # it closed without having read all that was sent
+            return b""
+
+
+def _document(line: bytes) -> Document | None:
+    if not line:
+        return None
+    try:
+        document = json.loads(line)
+    except ValueError as error:
+        raise NotRunning("what answers is no edgefaced") from error
+    if not isinstance(document, dict):
+        raise NotRunning("what answers is no edgefaced")
+    if document.get("ok") is False:
+        raise error_of(document)
+    return document
 
 
 def connect(places: Sequence[Path]) -> ControlClient:

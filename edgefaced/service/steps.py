@@ -6,19 +6,20 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgefaced.errors import ServiceError
 from edgefaced.service.place import Accounts
+from edgefaced.storage.files import sync_folder
 
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """A whole new file of root's, which a group may share."""
+    """A whole new file of root's, which a group may share; without root it is the caller's."""
 
     path: Path
-    text: str
+    text: str = field(repr=False)
     mode: int = 0o644
     group: str | None = None
 
@@ -116,10 +117,12 @@ def _write(file: WriteFile, accounts: Accounts) -> None:
     with os.fdopen(descriptor, "w") as stream:
         stream.write(file.text)
         stream.flush()
-        os.fchown(descriptor, 0, group_id)
+        if os.geteuid() == 0:
+            os.fchown(descriptor, 0, group_id)
         os.fchmod(descriptor, file.mode)
         os.fsync(descriptor)
     draft.replace(file.path)
+    sync_folder(file.path.parent)
 
 
 def _run(words: tuple[str, ...]) -> None:
