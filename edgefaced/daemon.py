@@ -207,6 +207,7 @@ class Daemon:
         while not self._stopping and self._works():
             self.thermostat.tick(self.line, time.monotonic())
             self._read_meter()
+            self.line.deliveries.look()
             crew = self.line.crew
             if crew.moved_since(0) and self._camera_has_answered():
                 self._before = None

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import click
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     from edgefaced.protocols import SinkPlan
 
 
+FAREWELL_SECONDS = 2.0
+"""For telling how a run ended, where a stage hangs."""
+
+
 class TerminalSink:
-    """Events as lines for a person, or as JSON lines; with names where `named`."""
+    """Events as lines for a person, or as JSON lines; with names where `named`.
+
+    Of a duress alarm neither shows anything: the terminal may be the one at the door.
+    """
 
     def __init__(self, context: CliContext, *, as_json: bool, named: bool) -> None:
         from edgefaced.sinks.lines import StreamLines
@@ -36,9 +44,11 @@ class TerminalSink:
     def emit(self, event: Event) -> None:
         """Raises OSError where stdout cannot be written, ReaderGone where nobody reads it."""
         from edgefaced.sinks.lines import ReaderGone
+        from edgefaced.sinks.shape import discreet
         from edgefaced.sinks.wire import described
         from edgefaced.sinks.words import in_words
 
+        event = discreet(event)
         if self._lines is not None:
             self._lines.emit(event)
             return
@@ -116,6 +126,11 @@ def conclude(ending: Ending, line: Line, *, as_json: bool) -> int:
 
     if any(isinstance(failure.error, ReaderGone) for failure in ending.failures):
         raise BrokenPipeError
+    if ending.stragglers:
+        # One of them may be what hangs in writing to where the end is to be told.
+        last = Timer(FAREWELL_SECONDS, os._exit, [ending.exit_code])
+        last.daemon = True
+        last.start()
     report(ending)
     if not as_json:
         for said in summary(line):

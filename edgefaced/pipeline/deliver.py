@@ -30,6 +30,9 @@ BATCH = 64
 OPENING_SECONDS = 30.0
 """A ledger that is not open after so long hangs: what happens then is told as not recorded."""
 
+HANGS_SECONDS = 5.0
+"""Longer than any momentary sink takes for an event, be it on a busy board."""
+
 NOTE_SECONDS = 0.1
 """While a sink catches up, its cursor is written so often: what it took since comes again after a
 crash.
@@ -66,8 +69,17 @@ class Attempts:
         detail = (error.message if isinstance(error, EdgefacedError) else str(error)) or repr(error)
         # The ledger's own trouble is announced by the recorder, once for all.
         if not self.fault and not isinstance(error, LedgerError):
-            self._announce(Trouble(self._sink, detail))
+            self.say(detail)
         self.fault = detail
+
+    def hung(self, detail: str) -> None:
+        """It has neither taken nor refused what it got."""
+        self.failures += 1
+        self.say(detail)
+        self.fault = detail
+
+    def say(self, detail: str) -> None:
+        self._announce(Trouble(self._sink, detail))
 
     def well(self) -> None:
         self.fault, self._pause = "", FIRST_PAUSE
@@ -100,7 +112,10 @@ class Attempts:
 
 
 class Momentary:
-    """Body of a stage: every event once, as soon as it is recorded or could not be."""
+    """Body of a stage: every event once, as soon as it is recorded or could not be.
+
+    A sink that hangs hangs alone; `look` is how it is noticed.
+    """
 
     def __init__(
         self,
@@ -120,6 +135,23 @@ class Momentary:
         self._stop = stop
         self._idle = idle
         self.attempts = attempts
+        self._busy_since: float | None = None
+        self._hangs = self._loses = False
+        self._lost = 0
+
+    def look(self) -> None:
+        """Says that the sink hangs or loses events, once in a row; from any one thread."""
+        since, lost = self._busy_since, self._outbox.dropped
+        hangs = since is not None and time.monotonic() - since > HANGS_SECONDS
+        if hangs and not self._hangs:
+            self.attempts.hung(f"hangs: it has not taken an event for {HANGS_SECONDS:.0f} s")
+        self._hangs = hangs
+        if lost > self._lost and not self._loses:
+            self._loses = True
+            self.attempts.say("loses events: they come faster than it takes them")
+        elif self._loses and not len(self._outbox):
+            self.attempts.say(f"keeps up again; {lost - self._lost} events were lost")
+            self._loses, self._lost = False, lost
 
     def run(self, heartbeat: Heartbeat) -> None:
         """Until the outbox is closed and empty."""
@@ -152,12 +184,15 @@ class Momentary:
         return 0 if self._opening is None else self._opening.over_ns
 
     def _deliver(self, sink: EventSink, event: Event) -> None:
+        self._busy_since = time.monotonic()
         try:
             sink.emit(event)
         except (OSError, EdgefacedError) as error:
             self.attempts.failed(error)
         else:
             self.attempts.well()
+        finally:
+            self._busy_since = None
 
 
 class Desk(Protocol):

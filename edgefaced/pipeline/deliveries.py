@@ -81,6 +81,11 @@ class Deliveries:
         if last:
             self.postbox.close()
 
+    def look(self) -> None:
+        """Tells of momentary sinks that hang or lose events; for one thread, now and then."""
+        for stage in self._momentary.values():
+            stage.look()
+
     def counts(self) -> dict[str, SinkCounts]:
         """By sink; from any thread."""
         dropped, waiting = self.postbox.dropped, self.postbox.waiting

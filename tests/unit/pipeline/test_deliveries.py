@@ -24,7 +24,7 @@ from edgefaced.pipeline.crew import Crew, Heartbeat
 from edgefaced.pipeline.deliver import Attempts, Momentary
 from edgefaced.pipeline.deliveries import Deliveries
 from edgefaced.pipeline.handoff import Outbox
-from edgefaced.pipeline.postbox import Announcement
+from edgefaced.pipeline.postbox import CAPACITY, Announcement
 from edgefaced.pipeline.recorder import Backlog, Opening, Recording
 from edgefaced.protocols import ClerkPlan, Delivery, EventSink, SinkPlan, SinkPlans
 
@@ -492,6 +492,65 @@ def test_a_stop_leaves_what_waits_for_the_next_start(
     with running({"mqtt": plan(rest)}, Recording(Disk(path).open)):
         pass
     assert slow.numbers() + rest.numbers() == list(range(500)), "none twice, none left out"
+
+
+class Stuck(Pupil):
+    """Takes an event when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free, self.busy = threading.Event(), threading.Event()
+
+    def emit(self, event: Event) -> None:
+        self.busy.set()
+        self.free.wait(PATIENCE)
+        super().emit(event)
+
+
+def test_a_sink_that_hangs_is_told_and_delays_nobody(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "HANGS_SECONDS", -1.0)
+    journal, door = Stuck(), Pupil()
+    plans = {"journal": plan(journal, Delivery.MOMENTARY), "door": plan(door, Delivery.MOMENTARY)}
+    with running(plans, Recording(Disk(path).open)) as deliveries:
+        deliveries.look()
+        deliveries.postbox.announce(numbered(1))
+        assert journal.busy.wait(PATIENCE)
+        for _ in range(3):
+            deliveries.look()
+        door.wait_for(lambda: len(door.troubles()) >= 1)
+        assert "hangs" in deliveries.counts()["journal"].fault
+        deliveries.postbox.announce(numbered(2))
+        door.wait_for_events(2)
+        journal.free.set()
+        journal.wait_for_events(2)
+    assert [t.where for t in door.troubles()] == ["journal"], "once, however often it is looked at"
+    assert deliveries.counts()["journal"].fault == ""
+    assert len(journal.heard) == 3, "it has lost nothing"
+
+
+def test_a_sink_that_loses_events_is_told_and_so_is_its_end(path: Path) -> None:
+    journal, door = Stuck(), Pupil()
+    plans = {"journal": plan(journal, Delivery.MOMENTARY), "door": plan(door, Delivery.MOMENTARY)}
+    with running(plans, Recording(Disk(path).open)) as deliveries:
+        deliveries.postbox.announce(numbered(0))
+        assert journal.busy.wait(PATIENCE)
+        for number in range(1, CAPACITY + 3):
+            deliveries.postbox.announce(numbered(number))
+            door.wait_for_events(number)  # which takes them as quickly as they come
+        for _ in range(3):
+            deliveries.look()
+        door.wait_for(lambda: len(door.troubles()) >= 1)
+        journal.free.set()
+        journal.wait_for(lambda: len(journal.troubles()) >= 1)  # the newest, of all that it gets
+        lost = deliveries.counts()["journal"].lost
+        deliveries.look()
+        door.wait_for(lambda: len(door.troubles()) >= 2)
+    begun, over = (trouble.detail for trouble in door.troubles())
+    assert "loses events" in begun
+    assert f"keeps up again; {lost} events were lost" == over
+    assert len(journal.numbers()) == CAPACITY + 3 - lost
 
 
 def test_what_came_before_a_ledger_that_opens_slowly_was_open_is_told_as_recorded() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import socket
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,6 +19,7 @@ from edgefaced.events import (
     PaceChanged,
     Trouble,
 )
+from edgefaced.sinks import journal
 from edgefaced.sinks.journal import Entry, JournalSink, Priority, entry, journal_writer, write_line
 from edgefaced.types import Decision, Liveness, Outcome
 
@@ -135,3 +138,25 @@ def test_a_journal_that_went_away_is_an_error(tmp_path: Path) -> None:
         sink = JournalSink(journal_writer(io.StringIO(), tmp_path / "socket"))
     with pytest.raises(ConnectionRefusedError):
         sink.emit(Event(CameraChanged(True, "C920"), "door"))
+
+
+def test_the_library_loses_no_entry_in_silence_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, str]] = []
+    library = ModuleType("systemd.journal")
+    library.send = lambda **fields: sent.append(fields)  # type: ignore[attr-defined] # a stand-in
+    package = ModuleType("systemd")
+    package.journal = library  # type: ignore[attr-defined] # as above
+    monkeypatch.setitem(sys.modules, "systemd", package)
+    monkeypatch.setitem(sys.modules, "systemd.journal", library)
+    place = tmp_path / "socket"
+    monkeypatch.setattr(journal, "JOURNAL_SOCKET", place)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journald:
+        journald.bind(str(place))
+        sink = JournalSink(journal_writer(io.StringIO(), place))
+        sink.emit(Event(CameraChanged(True, "C920"), "door"))
+    place.unlink()
+    with pytest.raises(FileNotFoundError):
+        sink.emit(Event(CameraChanged(True, "C920"), "door"))
+    assert [fields["MESSAGE"] for fields in sent] == ["camera up: C920"]
