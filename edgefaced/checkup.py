@@ -198,6 +198,13 @@ def _doors(settings: Settings) -> Iterator[Caution]:
             except (GpioError, DependencyMissing) as error:
                 yield _caution(f"doors.{name}.chip", error)
     yield from (Caution("doors", words) for words in cautions(settings))
+    receivers = (settings.mqtt, settings.webhook, settings.command, settings.lines)
+    if settings.doors and not any(receiver.duress for receiver in receivers):
+        yield Caution(
+            "groups.duress",
+            "no receiver is told of duress alarms: they are in `edgefaced events list` only",
+            'duress = true for a receiver of "access" that nobody at the door can see',
+        )
 
 
 def _key(places: Places) -> Iterator[Caution]:

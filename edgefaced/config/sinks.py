@@ -62,6 +62,8 @@ class MqttSection(Section):
     kinds: Kinds = ALL_KINDS
     names: bool = False
     """Whether people's names leave the device, or their ids only."""
+    duress: bool = False
+    """Whether it is told of duress alarms: nobody who can see it may stand at the door."""
 
 
 class WebhookSection(Section):
@@ -79,6 +81,7 @@ class WebhookSection(Section):
     """For the whole exchange."""
     kinds: Kinds = ALL_KINDS
     names: bool = False
+    duress: bool = False
 
     @field_serializer("url", when_used="json-unless-none")
     def _without_secrets(self, url: str) -> str:
@@ -96,6 +99,7 @@ class CommandSection(Section):
     """Whether the service is set up so that the program can reach the network."""
     kinds: Kinds = ALL_KINDS
     names: bool = False
+    duress: bool = False
 
     @field_validator("argv")
     @classmethod
@@ -116,6 +120,7 @@ class LinesSection(Section):
     """Each line is on the disk before the next event is taken."""
     kinds: Kinds = ALL_KINDS
     names: bool = False
+    duress: bool = False
 
 
 def is_loopback(host: str) -> bool:

@@ -32,7 +32,7 @@ from edgefaced.errors import ControlBusy, Forbidden, Refused
 from edgefaced.events import Event
 from edgefaced.pipeline.handoff import Closed
 from edgefaced.sinks.names import GalleryNames
-from edgefaced.sinks.shape import document, person_of
+from edgefaced.sinks.shape import discreet, document, person_of
 from edgefaced.sitting import Guidance, Sitting
 from edgefaced.vitals import Vitals
 
@@ -155,8 +155,11 @@ def step_document(step: Guidance | EnrolmentReport) -> Document:
 
 
 def _document(event: Event, names: GalleryNames | None) -> Document:
+    """Who may know no names is told of no duress alarm either."""
+    if names is None:
+        return document(discreet(event))
     person = person_of(event)
-    return document(event, None if names is None or person is None else names.name_of(person))
+    return document(event, None if person is None else names.name_of(person))
 
 
 def _require_full(access: Access, command: str) -> None:

@@ -106,10 +106,11 @@ def _plan(choice: Choice, places: Places) -> SinkPlan:
 
     def opened() -> EventSink:
         made = choice.prepare()
+        kinds, duress = section.kinds, section.duress
         if not section.names:
-            return SelectedSink(made(None), section.kinds, lambda: None)
+            return SelectedSink(made(None), kinds, lambda: None, duress=duress)
         names = GalleryNames(places.gallery_file, places.key_file)
-        return SelectedSink(made(names.name_of), section.kinds, names.close)
+        return SelectedSink(made(names.name_of), kinds, names.close, duress=duress)
 
     return SinkPlan(opened, Delivery.LASTING)
 

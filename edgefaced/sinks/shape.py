@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from edgefaced.events import (
@@ -72,6 +73,18 @@ def document(event: Event, name: str | None = None) -> dict[str, Any]:
         case Unknown(kind, _):
             body |= {"type": kind}
     return body
+
+
+def discreet(event: Event) -> Event:
+    """The event for those who may not know of a duress alarm: a screen at the door, say.
+
+    Nothing shows that anything is missing.
+    """
+    match event.happening:
+        case AccessDecided(duress=True) as decided:
+            return replace(event, happening=replace(decided, duress=False))
+        case _:
+            return event
 
 
 def person_of(event: Event) -> str | None:
