@@ -530,7 +530,10 @@ def test_a_sink_that_hangs_is_told_and_delays_nobody(
     assert len(journal.heard) == 3, "it has lost nothing"
 
 
-def test_a_sink_that_loses_events_is_told_and_so_is_its_end(path: Path) -> None:
+def test_a_sink_that_loses_events_is_told_and_so_is_its_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "HANGS_SECONDS", PATIENCE)  # which it does, on any machine
     journal, door = Stuck(), Pupil()
     plans = {"journal": plan(journal, Delivery.MOMENTARY), "door": plan(door, Delivery.MOMENTARY)}
     with running(plans, Recording(Disk(path).open)) as deliveries:
