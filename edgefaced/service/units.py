@@ -24,9 +24,14 @@ def shipped_folder() -> Path:
 
 def sample_configuration() -> str:
     """The documented configuration, which changes nothing."""
+    return sample_file().read_text()
+
+
+def sample_file() -> Path:
+    """Where it lies: in a wheel, or in a checkout."""
     installed = Path(__file__).with_name("edgefaced.toml")
     checkout = Path(__file__).parents[2] / "deploy" / "edgefaced.toml"
-    return (installed if installed.exists() else checkout).read_text()
+    return installed if installed.exists() else checkout
 
 
 @dataclass(frozen=True, slots=True)
