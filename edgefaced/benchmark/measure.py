@@ -89,7 +89,7 @@ def measure(
             )
             picture, frame = choose_picture(plan, store, pipeline)
             gallery = opened.enter_context(empty_gallery())
-            index = _index(gallery, pipeline, frame, plan.templates, settings)
+            index = crowded_index(gallery, pipeline, frame, plan.templates, settings)
             peers = [
                 peer for name in plan.beside for peer in _peers(name, plan, store, size, opened)
             ]
@@ -121,7 +121,7 @@ def choose_picture(plan: Plan, store: ModelStore, pipeline: Pipeline) -> tuple[s
     )
 
 
-def _index(
+def crowded_index(
     gallery: Gallery, pipeline: Pipeline, frame: Frame, templates: int, settings: Settings
 ) -> LiveIndex:
     """A crowd and the person of the frame."""
@@ -139,7 +139,7 @@ def _stages(
     told: Callable[[str, int, int], None],
     what: str,
 ) -> PipelineFigures:
-    buffers = cycle([frame_of(frame.pixels.copy(), number) for number in range(CAMERA_BUFFERS)])
+    buffers = in_turn(frame)
     for _ in range(WARM_UP):
         pipeline.pass_through(next(buffers), index)
     passages = []
@@ -148,6 +148,11 @@ def _stages(
         if number % 25 == 24:
             told(what, number + 1, frames)
     return figures(passages)
+
+
+def in_turn(frame: Frame) -> Iterator[Frame]:
+    """The frame in one buffer after another, for ever."""
+    return cycle([frame_of(frame.pixels.copy(), number) for number in range(CAMERA_BUFFERS)])
 
 
 def _peers(

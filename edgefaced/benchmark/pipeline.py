@@ -63,6 +63,19 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkTimes:
+    """Of detector and embedder: each alone, and both, one after the other; and what a run moves.
+
+    `bytes_in` goes to the network, `bytes_out` comes from it, as tensors of this program.
+    """
+
+    alone: tuple[Spread, Spread]
+    back_to_back: Spread
+    bytes_in: tuple[int, int]
+    bytes_out: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class StageSpread:
     """One stage's times."""
 
@@ -86,12 +99,13 @@ class Pipeline:
         self,
         recogniser: Recogniser,
         detector: NetworkDetector,
-        embed_clock: ClockedBackend,
+        clocks: tuple[ClockedBackend, ClockedBackend],
         limits: QualityLimits,
     ) -> None:
+        """`clocks` are around the detector's network and the embedder's."""
         self.recogniser = recogniser
         self._detector = detector
-        self._embed_clock = embed_clock
+        self._clocks = clocks
         self._limits = limits
 
     def face_of(self, frame: Frame) -> tuple[FaceDetection, Embedding]:
@@ -102,6 +116,29 @@ class Pipeline:
                 f"{len(faces)} faces found in the picture", "measure with a picture of one face"
             )
         return faces[0].detection, self.recogniser.embed(faces[0].aligned)
+
+    def run_networks(self, frame: Frame, runs: int) -> NetworkTimes:
+        """Nothing but the networks, on one frame that is fed once and its face."""
+        aligned = self.recogniser.align(frame, self.face_of(frame)[0])
+        self._detector.feed(frame)
+        finding, embedding = self._clocks
+
+        def detect() -> int:
+            self._detector.infer()
+            return finding.last_ns
+
+        def embed() -> int:
+            self.recogniser.embed(aligned)
+            return embedding.last_ns
+
+        detect(), embed()  # the first runs after a pause are slower: clocks and caches
+        alone = [[run() for _ in range(runs)] for run in (detect, embed)]
+        return NetworkTimes(
+            alone=(spread(_ms(alone[0])), spread(_ms(alone[1]))),
+            back_to_back=spread(_ms([detect() + embed() for _ in range(runs)])),
+            bytes_in=(finding.bytes_in, embedding.bytes_in),
+            bytes_out=(finding.bytes_out, embedding.bytes_out),
+        )
 
     def pass_through(self, frame: Frame, index: GalleryIndex) -> Passage:
         """One frame of one face, from its pixels to the decision."""
@@ -129,7 +166,7 @@ class Pipeline:
             liveness=Liveness.NOT_CHECKED,
         )
         end = clock()
-        network = self._embed_clock.last_ns
+        network = self._clocks[1].last_ns
         stages = (
             fed - start,
             inferred - fed,
@@ -165,7 +202,7 @@ def open_pipeline(
             clocks.append(ClockedBackend(backend))
         detector = NetworkDetector(clocks[0], detector_spec, size=detector_size)
         recogniser = Recogniser(detector, NetworkEmbedder(clocks[1], embedder_spec), ())
-        yield Pipeline(recogniser, detector, clocks[1], limits)
+        yield Pipeline(recogniser, detector, (clocks[0], clocks[1]), limits)
 
 
 def figures(passages: Sequence[Passage]) -> PipelineFigures:

@@ -18,6 +18,7 @@ from edgefaced.benchmark.machine import this_machine
 from edgefaced.benchmark.matching import kinds_here, measure_matching
 from edgefaced.benchmark.measure import Beside, Plan, SizeFigures, measure
 from edgefaced.benchmark.start import measure_start
+from edgefaced.cli.bench_device import device_options, print_device
 from edgefaced.cli.bench_ledger import ledger
 from edgefaced.cli.bench_line_report import (
     line_body,
@@ -94,6 +95,7 @@ picture_option = click.option(
     multiple=True,
     help="Measure this program too, in turns; may be given several times.",
 )
+@device_options
 @json_option
 @pass_context
 @click.pass_context
@@ -109,6 +111,8 @@ def bench(
     threads: int | None,
     picture: Path | None,
     beside: tuple[str, ...],
+    device: bool,
+    minutes: float,
     as_json: bool,
 ) -> None:
     """Measure the way of a 720p frame with one face, stage by stage: medians, never a best case."""
@@ -116,6 +120,10 @@ def bench(
         _refuse_own_options(ctx)
         return
     manifest, store = _pack(context, pack)
+    if device:
+        if len(sizes) > 1 or beside:
+            raise click.UsageError("--device measures one --size, and nothing --beside it")
+        sizes = sizes or (context.settings().detection.input_size_px,)
     plan = Plan(
         manifest=manifest,
         sizes=tuple(dict.fromkeys(sizes or SIZES)),
@@ -126,6 +134,10 @@ def bench(
         picture=picture,
         beside=cast("tuple[Beside, ...]", tuple(dict.fromkeys(beside))),
     )
+    if device:
+        with _telling() as told:
+            print_device(plan, store, context.settings(), minutes, told, as_json=as_json)
+        return
     shown: list[SizeFigures] = []
     if not as_json:
         stdout.print(plain(machine_line(this_machine())))
