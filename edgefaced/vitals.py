@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from edgefaced.config.settings import Settings
 from edgefaced.core.thermal import Pace
+from edgefaced.doors.attendant import Attendant
+from edgefaced.doors.door import DoorStatus
+from edgefaced.doors.house import House
 from edgefaced.inference.serving import Register, Serving
 from edgefaced.pipeline.figures import Timing
 from edgefaced.pipeline.line import Line
@@ -50,6 +53,19 @@ class LedgerVitals:
     purged: int
     fault: str | None
     silent_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DoorVitals:
+    """A door now, and since the start of the line: how often it let somebody in or did not, by
+    reason, how often its relay was active, and its alarms by kind.
+    """
+
+    now: DoorStatus
+    granted: Mapping[str, int]
+    refused: Mapping[str, int]
+    pulses: int
+    alarms: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,7 @@ class Vitals:
     sinks: dict[str, SinkVitals]
     ledger: LedgerVitals | None
     pictures: PictureVitals | None
+    doors: tuple[DoorVitals, ...]
     pace: Pace
     bands: tuple[str, ...]
     celsius: float | None
@@ -156,6 +173,7 @@ def vitals_of(
         },
         ledger=None if recorder is None else _ledger(recorder, now_ns - beats["record"].last_ns),
         pictures=_pictures(line.tray),
+        doors=_doors(line.doors.house) if isinstance(line.doors, Attendant) else (),
         pace=line.pace.current,
         bands=tuple(band.name for band in settings.thermal.ladder()),
         celsius=thermostat.celsius,
@@ -170,6 +188,25 @@ def vitals_of(
         rates=meter.rates,
         cpu_seconds=dict(meter.cpu_seconds),
         seconds=dict(meter.seconds),
+    )
+
+
+def _doors(house: House) -> tuple[DoorVitals, ...]:
+    tally = house.tally()
+
+    def decided(door: str, *, granted: bool) -> dict[str, int]:
+        found = tally.decisions.items()
+        return {why: n for (name, yes, why), n in found if name == door and yes is granted}
+
+    return tuple(
+        DoorVitals(
+            now=now,
+            granted=decided(now.name, granted=True),
+            refused=decided(now.name, granted=False),
+            pulses=tally.pulses[now.name],
+            alarms={kind: n for (name, kind), n in tally.alarms.items() if name == now.name},
+        )
+        for now in house.statuses()
     )
 
 

@@ -90,6 +90,8 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
     if body["ledger"] is not None:
         yield "ledger", _ledger(body["ledger"])
+    for door in body["doors"]:
+        yield f"door {door['name']}", _door(door)
     if body["pictures"] is not None:
         yield "pictures", _pictures(body["pictures"])
 
@@ -105,6 +107,18 @@ def _ledger(ledger: dict[str, Any]) -> str:
     if ledger["silent_seconds"] > SILENT_SECONDS:
         said += f"; NO ANSWER FROM THE DISK for {ledger['silent_seconds']:.0f} s"
     return said
+
+
+def _door(door: dict[str, Any]) -> str:
+    found = {None: [], True: ["open"], False: ["closed"]}[door["is_open"]]
+    found += ["LOCKDOWN"] if door["lockdown"] else []
+    found += ["unlocked"] if door["unlocked"] else []
+    granted, refused = sum(door["granted"].values()), door["refused"]
+    found.append(f"{granted} let in, {sum(refused.values())} not")
+    said = ", ".join(found) + (f" ({_counts(refused)})" if refused else "")
+    if door["alarms"]:
+        said += f"; ALARMS: {_counts(door['alarms'])}"
+    return said if door["lock"] in ("ready", "none") else f"{said}; LOCK: {door['lock']}"
 
 
 def _pictures(pictures: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from edgefaced.inference.serving import Serving
 from edgefaced.pipeline.figures import Timing
 from edgefaced.protocols import CameraDescription
 from edgefaced.sensors.npu import NpuReading
-from edgefaced.vitals import LedgerVitals, MotionVitals, Vitals
+from edgefaced.vitals import DoorVitals, LedgerVitals, MotionVitals, Vitals
 
 
 def status(vitals: Vitals) -> Document:
@@ -68,6 +68,7 @@ def status(vitals: Vitals) -> Document:
         },
         "ledger": None if vitals.ledger is None else _ledger(vitals.ledger),
         "pictures": None if vitals.pictures is None else asdict(vitals.pictures),
+        "doors": [_door(door) for door in vitals.doors],
         "gallery_templates": vitals.templates,
         "oldest_beat_seconds": round(vitals.oldest_beat_seconds, 3),
     }
@@ -83,6 +84,16 @@ def _ledger(ledger: LedgerVitals) -> Document:
         "purged": ledger.purged,
         "fault": ledger.fault,
         "silent_seconds": round(ledger.silent_seconds, 3),
+    }
+
+
+def _door(door: DoorVitals) -> Document:
+    return {
+        **asdict(door.now),
+        "granted": dict(door.granted),
+        "refused": dict(door.refused),
+        "pulses": door.pulses,
+        "alarms": dict(door.alarms),
     }
 
 

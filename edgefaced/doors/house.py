@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import replace
 from queue import SimpleQueue
 
@@ -20,6 +21,7 @@ from edgefaced.doors.book import Book
 from edgefaced.doors.door import Door, DoorStatus, Tell
 from edgefaced.doors.guarded import GuardGone
 from edgefaced.doors.plan import DoorPlan, DoorPlans
+from edgefaced.doors.tally import DoorTally
 from edgefaced.doors.trusted_camera import TrustedCamera
 from edgefaced.doors.wires import Order
 from edgefaced.errors import Refused
@@ -56,7 +58,8 @@ class House:
         self._areas: dict[str, Passback] = {}
         self._strangers = StrangerWatch(plans.stranger_faces, plans.stranger_seconds)
         self._seen: deque[str] = deque(maxlen=KEPT_EVENTS)
-        self._announce: Callable[[Happening], None] = _nobody_hears
+        self._tell_all: Callable[[Happening], None] = _nobody_hears
+        self._tally = DoorTally()
         self._trusted = TrustedCamera(book, plans.camera)
         self.again: SimpleQueue[str] = SimpleQueue()
         """Persons who are to be decided once more when they are seen next."""
@@ -67,7 +70,7 @@ class House:
         self, announce: Callable[[Happening], None], camera: Callable[[], str | None]
     ) -> None:
         """Where happenings go, and how to ask which camera is open (its own name for itself)."""
-        self._announce = announce
+        self._tell_all = announce
         self._trusted.connect(camera, self.say)
 
     def open_book(self) -> None:
@@ -349,6 +352,15 @@ class House:
     def _tell_news(self, news: DoorChanged | None) -> None:
         if news is not None:
             self._announce(news)
+
+    def _announce(self, happening: Happening) -> None:
+        self._tally.count(happening)
+        self._tell_all(happening)
+
+    def tally(self) -> DoorTally:
+        """A copy of what has been counted."""
+        with self._guarded:
+            return deepcopy(self._tally)
 
     def statuses(self) -> tuple[DoorStatus, ...]:
         """Every door as it is now."""

@@ -5,13 +5,14 @@ No label carries a person: neither a name nor an id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from edgefaced import __version__
+from edgefaced.doors.tally import ALARMS, STRANGERS
 from edgefaced.pipeline.figures import BUCKETS_SECONDS, Timing
 from edgefaced.sensors.npu import NpuReading
-from edgefaced.vitals import LedgerVitals, Vitals
+from edgefaced.vitals import DoorVitals, LedgerVitals, Vitals
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -102,6 +103,7 @@ def _deliveries(vitals: Vitals) -> Iterator[Metric]:
     yield _counter("sink_failures", "Deliveries that a sink refused.", "sink", failures)
     if vitals.ledger is not None:
         yield from _ledger(vitals.ledger)
+    yield from _doors(vitals.doors)
     if vitals.pictures is not None:
         pictures = vitals.pictures
         yield _gauge("pictures", "Pictures of events that are kept.", pictures.kept)
@@ -122,6 +124,45 @@ def _ledger(ledger: LedgerVitals) -> Iterator[Metric]:
     )
     yield _total("events_lost", "Events that will never be recorded.", ledger.lost)
     yield _total("records_purged", "Records left out by retention.", ledger.purged)
+
+
+def _doors(doors: Sequence[DoorVitals]) -> Iterator[Metric]:
+    """Nothing where there are none. Whether somebody acted under duress is not on the page."""
+    from prometheus_client.core import CounterMetricFamily
+
+    if not doors:
+        return
+    now = {door.now.name: door.now for door in doors}
+    opened = {name: float(door.is_open) for name, door in now.items() if door.is_open is not None}
+    held = {name: float(door.held_seconds is not None) for name, door in now.items()}
+    ready = {name: float(door.lock == "ready") for name, door in now.items() if door.lock != "none"}
+    unlocked = {name: float(door.unlocked) for name, door in now.items()}
+    lockdown = {name: float(door.lockdown) for name, door in now.items()}
+    yield _gauge("door_open", "1 while its contact says so.", opened, "door")
+    yield _gauge("door_unlocked", "1 while its relay is active.", unlocked, "door")
+    yield _gauge("door_lockdown", "1 while nobody is let in.", lockdown, "door")
+    yield _gauge("door_held_open", "1 while an operator holds it unlocked.", held, "door")
+    yield _gauge("door_lock_ready", "0 while its lock does not answer.", ready, "door")
+    pulses = {door.now.name: door.pulses for door in doors}
+    yield _counter("door_pulses", "Times that its relay was made active.", "door", pulses)
+    decisions = CounterMetricFamily(
+        "edgefaced_door_decisions",
+        "Whether somebody was let in, and why.",
+        labels=["door", "result", "reason"],
+    )
+    alarms = CounterMetricFamily(
+        "edgefaced_door_alarms",
+        "Forced, held open, or strangers in front of it.",
+        labels=["door", "alarm"],
+    )
+    for door in doors:
+        for result, counted in (("granted", door.granted), ("refused", door.refused)):
+            for reason, count in counted.items():
+                decisions.add_metric([door.now.name, result, reason], count)
+        for alarm in (*ALARMS, STRANGERS):
+            alarms.add_metric([door.now.name, alarm], door.alarms.get(alarm, 0))
+    yield decisions
+    yield alarms
 
 
 def _stages(timings: Mapping[str, Timing]) -> Metric:

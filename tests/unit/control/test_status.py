@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from door_rigs import Rig, settings
+from door_rigs import seen as decided
 from idle_daemon import IdleDaemon
 from pydantic import BaseModel, ConfigDict
 
 from edgefaced.cli.status import rows
 from edgefaced.control.status import status
+from edgefaced.doors.attendant import Attendant
 from edgefaced.errors import SensorError
 from edgefaced.inference.serving import Register, Serving
+from edgefaced.pipeline.tray import PictureWish, Tray
 from edgefaced.protocols import CameraDescription, CameraWish
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.types import PixelFormat
@@ -103,6 +108,26 @@ class LedgerState(Shape):
     silent_seconds: float
 
 
+class PictureState(Shape):
+    kept: int
+    kept_bytes: int
+    missed: int
+    fault: str | None
+
+
+class DoorNow(Shape):
+    name: str
+    lockdown: bool
+    held_seconds: float | None
+    unlocked: bool
+    is_open: bool | None
+    lock: str
+    granted: dict[str, int]
+    refused: dict[str, int]
+    pulses: int
+    alarms: dict[str, int]
+
+
 class Status(Shape):
     version: str
     pack: str
@@ -129,6 +154,8 @@ class Status(Shape):
     cpu: Cpu
     sinks: dict[str, Sink]
     ledger: LedgerState | None
+    pictures: PictureState | None
+    doors: list[DoorNow]
     gallery_templates: int
     oldest_beat_seconds: float
 
@@ -235,4 +262,31 @@ def test_a_sink_that_is_away_says_why() -> None:
     assert Status.model_validate(status(vitals)).sinks["mqtt"].fault == "no route to broker"
     assert dict(rows(status(vitals)))["sink mqtt"] == (
         "40 waiting, 2 lost, 9 refused: no route to broker"
+    )
+
+
+def test_pictures_and_doors_are_shown_where_they_are(tmp_path: Path) -> None:
+    daemon = IdleDaemon()
+    assert not {"pictures", "door front"} & set(dict(rows(status(daemon.vitals()))))
+    rig = Rig(settings(), tmp_path / "doors.json")
+    daemon.line.doors = Attendant(rig.house, tmp_path / "unlocked.json", tmp_path / "lines.json")
+    daemon.line.tray = Tray(PictureWish(whole=False, longest_px=64))
+    daemon.line.tray.kept, daemon.line.tray.kept_bytes = 3, 4_500_000
+    said = dict(rows(status(daemon.vitals())))
+    assert said["pictures"] == "3 kept, 4.5 MB"
+    assert said["door front"] == "0 let in, 0 not"
+    daemon.line.tray.missed, daemon.line.tray.fault = 2, "the disk is full"
+    rig.house.contact_found("front", is_open=False)
+    rig.house.contact("front", is_open=True)
+    rig.ask()
+    rig.rights = None
+    rig.ask(decided(track=2))
+    rig.house.lockdown(["front"], "by user 1000")
+    rig.house.guard_down("killed")
+    body = status(daemon.vitals())
+    Status.model_validate(body)
+    said = dict(rows(body))
+    assert said["pictures"] == "3 kept, 4.5 MB, 2 missed; NONE IS KEPT: the disk is full"
+    assert said["door front"] == (
+        "open, LOCKDOWN, 1 let in, 1 not (1 rights cannot be read); ALARMS: 1 forced; LOCK: killed"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import subprocess
@@ -9,17 +10,22 @@ import sys
 import threading
 import urllib.request
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from door_rigs import ALWAYS, Rig, settings
+from door_rigs import seen as decided
 from idle_daemon import IdleDaemon
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from edgefaced.config.sections import MetricsSection
+from edgefaced.doors.attendant import Attendant
 from edgefaced.errors import ConfigError, DependencyMissing, SensorError
 from edgefaced.events import Trouble
 from edgefaced.inference.serving import Register, Serving
 from edgefaced.metrics.server import MetricsServer, registry_of
+from edgefaced.pipeline.tray import PictureWish, Tray
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.vitals import LedgerVitals
 
@@ -132,13 +138,61 @@ def test_an_unreadable_temperature_is_absent_and_said_to_be() -> None:
     assert value(seen, "thermal_band", band="warm") == 1
 
 
-def test_promtool_has_nothing_to_say() -> None:
+def with_a_door(folder: Path) -> IdleDaemon:
+    """A door that has let Ann in, kept Bob out, was forced, opened by an operator and shut."""
+    rig = Rig(settings(), folder / "doors.json")
+    rig.house.contact_found("front", is_open=False)
+    rig.house.contact("front", is_open=True)
+    rig.ask()
+    rig.rights = replace(ALWAYS, groups=("duress",))
+    rig.ask(decided())
+    rig.rights = None
+    rig.ask(decided(track=2))
+    rig.house.open(["front"], "by user 1000")
+    rig.house.lockdown(["front"], "by user 1000")
+    daemon = IdleDaemon()
+    daemon.line.doors = Attendant(rig.house, folder / "unlocked.json", folder / "lines.json")
+    return daemon
+
+
+def test_doors_are_on_the_page_without_anybodys_name(tmp_path: Path) -> None:
+    text = page(with_a_door(tmp_path))
+    found = samples(text)
+    front = {"door": "front"}
+    assert value(found, "door_decisions_total", **front, result="granted", reason="allowed") == 2
+    assert value(found, "door_decisions_total", **front, result="granted", reason="operator") == 1
+    why = "rights cannot be read"
+    assert value(found, "door_decisions_total", **front, result="refused", reason=why) == 1
+    assert value(found, "door_pulses_total", **front) == 3
+    assert value(found, "door_alarms_total", **front, alarm="forced") == 1
+    assert value(found, "door_alarms_total", **front, alarm="strangers") == 0
+    assert value(found, "door_open", **front) == 1
+    assert value(found, "door_lockdown", **front) == 1
+    assert value(found, "door_lock_ready", **front) == 1
+    assert value(found, "door_held_open", **front) == 0
+    assert not {"1000", "ann", "duress"} & set(re.split(r"\W+", text))
+    assert "door_" not in page(IdleDaemon())
+
+
+def test_pictures_are_on_the_page_where_they_are_kept() -> None:
+    daemon = IdleDaemon()
+    assert "picture" not in page(daemon)
+    daemon.line.tray = Tray(PictureWish(whole=False, longest_px=64))
+    daemon.line.tray.kept, daemon.line.tray.kept_bytes = 3, 4567
+    found = samples(page(daemon))
+    assert (value(found, "pictures"), value(found, "pictures_bytes")) == (3, 4567)
+    assert value(found, "pictures_missed_total") == 0
+
+
+def test_promtool_has_nothing_to_say(tmp_path: Path) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed: apt-get install prometheus")
+    daemon = with_a_door(tmp_path)
+    daemon.line.tray = Tray(PictureWish(whole=False, longest_px=64))
     done = subprocess.run(
         [promtool, "check", "metrics"],
-        input=page(IdleDaemon()),
+        input=page(daemon),
         capture_output=True,
         text=True,
         check=False,
