@@ -15,7 +15,8 @@ from edgefaced.benchmark.scene import BACKGROUND, HEIGHT, WIDTH
 from edgefaced.camera.layout import Planes
 from edgefaced.camera.reel import NANOSECONDS, Playing, Shot
 from edgefaced.camera.replay import ReplayCamera, open_replay
-from edgefaced.core.letterbox import fit, resize_into
+from edgefaced.core.letterbox import fit
+from edgefaced.core.scaling import resize_into
 from edgefaced.errors import UsageError
 from edgefaced.pictures.find import find_pictures
 from edgefaced.protocols import Camera, CameraDescription, CameraWish

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.letterbox import fit, resize_into
+from edgefaced.core.letterbox import fit
+from edgefaced.core.scaling import resize_into
 from edgefaced.types import U8
 
 WIDTH, HEIGHT = 1280, 720

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from edgefaced.core.letterbox import Letterbox, fit
+from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.types import U8, Box, ColourOrder, Frame
 
@@ -21,9 +21,9 @@ AROUND = 0.3
 def reduced(frame: Frame, longest_px: int) -> U8:
     """(height, width, 3) in B, G, R, its longer side at most `longest_px`; nothing is enlarged."""
     box = _box(frame, longest_px)
-    canvas = np.empty((box.fitted_height, box.fitted_width, 3), np.uint8)
+    canvas = np.empty((box.input_height, box.input_width, 3), np.uint8)
     draw(canvas, frame, box, ColourOrder.BGR)
-    return canvas
+    return canvas[: box.fitted_height, : box.fitted_width]
 
 
 def bytes_reduced(frame: Frame, longest_px: int) -> int:
@@ -50,4 +50,4 @@ def _span(begin: float, end: float, size: int) -> tuple[int, int]:
 
 def _box(frame: Frame, longest_px: int) -> Letterbox:
     side = min(longest_px, max(frame.width, frame.height))
-    return fit(frame.width, frame.height, side, side)
+    return trimmed(fit(frame.width, frame.height, side, side), 2)

@@ -10,10 +10,10 @@ import cv2
 import numpy as np
 
 from edgefaced.core.align import TEMPLATE, similarity
-from edgefaced.core.letterbox import Letterbox, halvings, resize_into
+from edgefaced.core.bands import PACKED, SCRATCH_BYTES, cut, lay_out
+from edgefaced.core.letterbox import Letterbox
+from edgefaced.core.scaling import Scratch, Size
 from edgefaced.types import F32, F64, FACE_SIDE_PX, U8, ColourOrder, Frame, PixelFormat
-
-PACKED = {PixelFormat.RGB: ColourOrder.RGB, PixelFormat.BGR: ColourOrder.BGR}
 
 BLACK_LUMA, NO_COLOUR = 16, 128
 """Black in limited-range YUV."""
@@ -21,48 +21,51 @@ BLACK_LUMA, NO_COLOUR = 16, 128
 FROM_NV12 = {ColourOrder.RGB: cv2.COLOR_YUV2RGB_NV12, ColourOrder.BGR: cv2.COLOR_YUV2BGR_NV12}
 
 
-def draw(canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder) -> None:
+def draw(
+    canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder, scratch: U8 | None = None
+) -> None:
     """Fits a frame into `canvas` (input_height, input_width, 3), padded with black, in `order`.
 
-    The canvas is the network's input and may be used again and again.
+    The canvas, the network's input, has even sides for a YUV frame. It and `scratch`, of
+    SCRATCH_BYTES, may be used again and again; where that is absent or too small, memory is taken.
     """
-    height, width = box.fitted_height, box.fitted_width
-    target = canvas[:height, :width]
-    packed = PACKED.get(frame.pixel_format)
-    if packed is not None:
-        resize_into(target, frame.pixels)
-        if packed is not order:
-            cv2.cvtColor(target, cv2.COLOR_BGR2RGB, dst=target)
-    else:
-        # Chroma has half the rows and columns, so both are made even and cut off again.
-        luma, chroma = _resized(frame, width + width % 2, height + height % 2)
-        if luma.shape == (height, width):
-            cv2.cvtColorTwoPlane(luma, chroma, FROM_NV12[order], dst=target)
-        else:
-            colour = cv2.cvtColorTwoPlane(luma, chroma, FROM_NV12[order])
-            np.copyto(target, colour[:height, :width])
-    canvas[height:] = 0
-    canvas[:height, width:] = 0
+    height, width = target = _target(frame.pixel_format, box)
+    bands = cut(frame.pixel_format, (frame.height, frame.width), target)
+    if scratch is None or scratch.size < bands.scratch_bytes:
+        scratch = np.empty(bands.scratch_bytes, np.uint8)
+    laid = 0
+    for top in range(0, height, bands.rows):
+        bottom = min(top + bands.rows, height)
+        rows = [
+            plane[top * len(plane) // height : bottom * len(plane) // height]
+            for plane in (frame.pixels, *frame.chroma)
+        ]
+        if bottom - top != laid:
+            laid = bottom - top
+            size = (len(rows[0]), frame.width)
+            paint = lay_out(frame.pixel_format, size, (laid, width), order, Scratch(scratch))
+        paint(rows, canvas[top:bottom, :width])
+    canvas[box.fitted_height :] = 0
+    canvas[: box.fitted_height, box.fitted_width :] = 0
 
 
 def bytes_drawn(pixel_format: PixelFormat, box: Letterbox) -> int:
-    """Bytes that `draw` writes for one frame, whatever lies between included, padding aside."""
-    height, width, rows, columns = box.height, box.width, box.fitted_height, box.fitted_width
+    """Bytes that `draw` writes for one frame: the input, padding included.
 
-    def halved(channels: int, size: tuple[int, int], target: tuple[int, int]) -> int:
-        return channels * sum(tall * wide for tall, wide in halvings(size, target))
+    What lies between counts only where a band of it is larger than SCRATCH_BYTES: else it is
+    written over by the next band, and stays in the processor's cache.
+    """
+    target = _target(pixel_format, box)
+    bands = cut(pixel_format, (box.height, box.width), target)
+    between = bands.scratch_bytes * target[0] // bands.rows
+    written = 3 * box.input_width * box.input_height
+    return written + (between if bands.scratch_bytes > SCRATCH_BYTES else 0)
 
-    pixels = rows * columns
-    if pixel_format in PACKED:
-        return 3 * pixels + halved(3, (height, width), (rows, columns))
-    rows, columns = rows + rows % 2, columns + columns % 2
-    chroma = (rows // 2, columns // 2)
-    # Halves: luma 2, chroma 1 (YUYV: both lumas and chroma at once, and again in order), colour 6.
-    if pixel_format is PixelFormat.YUYV:
-        between = halved(2, (height, width), (rows, columns))
-        return 15 * pixels // 2 + between + halved(4, (height, width // 2), chroma)
-    between = halved(1, (height, width), (rows, columns))
-    return 9 * pixels // 2 + between + halved(2, (height // 2, width // 2), chroma)
+
+def _target(pixel_format: PixelFormat, box: Letterbox) -> Size:
+    """What a frame is scaled to; with chroma of half the rows and columns, both are made even."""
+    height, width = box.fitted_height, box.fitted_width
+    return (height, width) if pixel_format in PACKED else (height + height % 2, width + width % 2)
 
 
 def cut_face(frame: Frame, landmarks: F32, order: ColourOrder) -> U8:
@@ -84,25 +87,6 @@ def cut_face(frame: Frame, landmarks: F32, order: ColourOrder) -> U8:
 def _pairs(frame: Frame) -> U8:
     """YUYV as (height, width/2, 4): two lumas and their common U and V; a view."""
     return frame.pixels.reshape(frame.height, frame.width // 2, 4)
-
-
-def _resized(frame: Frame, width: int, height: int) -> tuple[U8, U8]:
-    """Luma (height, width) and chroma (height/2, width/2, 2) of a YUV frame, scaled."""
-    half = (height // 2, width // 2)
-
-    def scaled(plane: U8, *shape: int) -> U8:
-        target = np.empty(shape, np.uint8)
-        resize_into(target, plane)
-        return target
-
-    if frame.pixel_format is PixelFormat.YUYV:
-        luma = scaled(frame.pixels, height, width, 2)[..., 0]
-        chroma = scaled(_pairs(frame), *half, 4)[..., 1::2]
-        return np.ascontiguousarray(luma), np.ascontiguousarray(chroma)
-    luma = scaled(frame.pixels, height, width)
-    if frame.pixel_format is PixelFormat.NV12:
-        return luma, scaled(frame.chroma[0], *half, 2)
-    return luma, np.stack([scaled(plane, *half) for plane in frame.chroma], axis=-1)
 
 
 def _warped(frame: Frame, matrix: F64) -> tuple[U8, U8]:

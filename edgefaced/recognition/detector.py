@@ -8,9 +8,10 @@ from typing import Protocol, runtime_checkable
 import cv2
 import numpy as np
 
+from edgefaced.core.bands import PACKED, SCRATCH_BYTES
 from edgefaced.core.candidates import Candidates, RawRows, cells_of, faces_of, join, rows_above
 from edgefaced.core.letterbox import Letterbox, fit, trimmed
-from edgefaced.core.sampling import PACKED, bytes_drawn, draw
+from edgefaced.core.sampling import bytes_drawn, draw
 from edgefaced.core.scrfd import decode_scrfd
 from edgefaced.core.yunet import decode_yunet, scores_yunet
 from edgefaced.errors import ModelContractError, ModelError
@@ -124,6 +125,7 @@ class NetworkDetector:
         # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
         self._buffer = _aligned_bytes(self.input_height * self.input_width * 3)
         self._input = self._buffer.reshape(1, self.input_height, self.input_width, 3)
+        self._scratch = np.empty(SCRATCH_BYTES, np.uint8)
         self._model_id = spec.id
 
     def detect(self, frame: Frame) -> list[FaceDetection]:
@@ -132,27 +134,31 @@ class NetworkDetector:
         return self.read(box, self.infer())
 
     def bytes_copied(self, frame: Frame) -> int:
-        """Bytes written between the frame's memory and the network's input for one `detect`."""
-        if self._reads(frame):
-            return 0
-        box = fit(frame.width, frame.height, self.input_width, self.input_height)
-        return bytes_drawn(frame.pixel_format, box)
+        """Bytes written between the frame's memory and the network's input for one `detect`.
+
+        Scratch aside: see `bytes_drawn`.
+        """
+        return 0 if self._reads(frame) else bytes_drawn(frame.pixel_format, self._fit(frame))
+
+    def input_bytes(self, frame: Frame) -> int:
+        """The size of the network's input for a frame."""
+        box = self._fit(frame)
+        return 3 * box.input_width * box.input_height
 
     def feed(self, frame: Frame) -> Letterbox:
         """Draws the frame into the network's input: the one pass over the frame's pixels.
 
         A frame that an NPU can read where it lies is left there.
         """
-        box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        box = self._fit(frame)
         if self._adopt(frame):
             return box
         if self._free:
-            box = trimmed(box, self._step)
             used = self._buffer[: box.input_height * box.input_width * 3]
             self._input = used.reshape(1, box.input_height, box.input_width, 3)
         if self._place is not None and (picture := self._place.picture) is not None:
             self._input = picture  # asked for each time: a closed back end has none
-        draw(self._input[0], frame, box, self._order)
+        draw(self._input[0], frame, box, self._order, self._scratch)
         return box
 
     def infer(self) -> dict[str, Tensor]:
@@ -187,6 +193,10 @@ class NetworkDetector:
         if not cv2.checkRange(candidates.points)[0]:
             raise self._no_numbers("boxes")
         return [face for face in faces_of(candidates, box, self._decoder.nms_iou) if spans(face)]
+
+    def _fit(self, frame: Frame) -> Letterbox:
+        box = fit(frame.width, frame.height, self.input_width, self.input_height)
+        return trimmed(box, self._step) if self._free else box
 
     def _reads(self, frame: Frame) -> bool:
         return (

@@ -237,7 +237,8 @@ def fed_pictures(network: PackNetwork, calibration: CalibrationSet, most: int) -
 
 
 def _letterboxed(frame: U8, size: int) -> U8:
-    from edgefaced.core.letterbox import fit, resize_into
+    from edgefaced.core.letterbox import fit
+    from edgefaced.core.scaling import resize_into
 
     box = fit(frame.shape[1], frame.shape[0], size, size)
     picture = np.zeros((size, size, 3), np.uint8)

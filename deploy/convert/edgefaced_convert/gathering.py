@@ -10,7 +10,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from edgefaced.core.letterbox import fit, resize_into
+from edgefaced.core.letterbox import fit
+from edgefaced.core.scaling import resize_into
 from edgefaced.errors import PictureError
 from edgefaced.pictures.decode import frame_of, read_picture
 from edgefaced.pictures.find import find_pictures

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from edgefaced.core.letterbox import fit, resize_into
+from edgefaced.core.letterbox import fit
+from edgefaced.core.scaling import resize_into
 from edgefaced.errors import ModelContractError
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.manifest import ModelSpec
