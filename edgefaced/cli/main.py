@@ -44,6 +44,7 @@ COMMANDS = {
     "models": "edgefaced.cli.models:models",
     "demo": "edgefaced.cli.demo:demo",
     "config": "edgefaced.cli.config:config",
+    "setup": "edgefaced.cli.setup:setup",
     "install-service": "edgefaced.cli.service:install_service",
     "uninstall": "edgefaced.cli.service:uninstall",
 }

@@ -43,6 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"gpio", "models", "pipeline", "sinks"},
     "evidence": VALUES
     | {"protocols", "events", "clock", "gallery", "ledger", "pictures", "pipeline", "storage"},
+    "setup": VALUES
+    | {"config", "core", "camera", "gpio", "inference", "models", "sensors", "service", "sinks"},
     "evaluation": VALUES | {"protocols", "config", "core", "models", "pictures", "recognition"},
 }
 """Rooms of edgefaced that a room may use, itself aside; one not named here may use any but cli."""

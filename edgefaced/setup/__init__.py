@@ -1,0 +1,1 @@
+"""The installer's path: questions, answers as values, a commented configuration, steps."""
