@@ -1,0 +1,1 @@
+"""Assembles the Debian package from wheels: no compiler, no root, no emulation."""
