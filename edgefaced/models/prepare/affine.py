@@ -59,7 +59,9 @@ def affine_of(node: Node, graph: Graph, shapes: Shapes) -> Affine | None:
         return None
     value = graph.constants[node.inputs[side]]
     result = shapes[node.outputs[0]]
-    if shapes[_source(node, graph)] != result or value.size not in (1, result[1]):
+    if shapes[_source(node, graph)] != result or len(result) < 2:
+        return None
+    if value.size not in (1, result[1]):
         return None
     shape = (1,) * (len(result) - value.ndim) + value.shape
     if any(s != 1 for axis, s in enumerate(shape) if axis != 1):

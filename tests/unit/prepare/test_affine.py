@@ -240,3 +240,13 @@ def test_a_scale_that_others_read_as_well_stays() -> None:
     outputs = {"y": [2, 4, 6, 6], "z": [2, 3, 6, 6]}
     model = network(nodes, constants, {"x": [2, 3, 6, 6]}, outputs)
     assert check_same(model, fold_scale_forward)["Mul"] == 1
+
+
+def test_arithmetic_on_one_number_stays() -> None:
+    """It has no channels, and so no layer before it could take it over."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=0),
+        helper.make_node("Add", ["m", "k"], ["y"]),
+    ]
+    model = network(nodes, {"k": np.array(2, np.float32)}, {"x": [2, 3, 6, 6]}, {"y": []})
+    assert check_same(model, fold_backward)["Add"] == 1
