@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from edgefaced.attendance.clerk import NAME as CLERK
 from edgefaced.attendance.clerk import clerk_plan
 from edgefaced.attendance.records import KINDS
 from edgefaced.attendance.zone import zone_of
+from edgefaced.clock import boot_ns, is_synchronised
 from edgefaced.config.ledger import LedgerSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
+from edgefaced.core.passback import Passage
 from edgefaced.doors.book import Book
 from edgefaced.doors.by_mqtt import entities_of, obedience_of
 from edgefaced.doors.house import House
 from edgefaced.errors import EdgefacedError, LedgerError, LedgerMissing
-from edgefaced.events import Event, Trouble
+from edgefaced.events import Event, Trouble, read_boot_id
 from edgefaced.evidence.keeper import Keeper, Keeping
 from edgefaced.evidence.limits import Limits
 from edgefaced.gpio.choose import open_input
 from edgefaced.gpio.lines import InputLine
+from edgefaced.ledger.passages import passages as passages_in
 from edgefaced.ledger.retention import Keep, Retention
 from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.buttons import Buttons
@@ -48,7 +52,7 @@ def recording_of(settings: Settings, places: Places, backlog: Backlog) -> Record
 
 
 def book_of(places: Places) -> Book:
-    """The doors' book. Where it is gone, the ledger says whether there were doors before."""
+    """The doors' book. The ledger says whether there were doors before, and who is inside."""
 
     def was_here() -> bool:
         if places.door_lines_file.exists():
@@ -61,7 +65,16 @@ def book_of(places: Places) -> Book:
         except LedgerError:
             return True  # nobody knows, and doubt opens no door
 
-    return Book(places.doors_file, was_here)
+    def passages(seconds: float) -> list[Passage]:
+        now = datetime.now(UTC) if is_synchronised() else None
+        try:
+            with Ledger.open(places.events_file, busy_seconds=BUSY_SECONDS) as ledger:
+                boot_id = read_boot_id()
+                return passages_in(ledger, seconds, now=now, boot_id=boot_id, boot_ns=boot_ns())
+        except LedgerMissing:
+            return []
+
+    return Book(places.doors_file, was_here, passages)
 
 
 def record_trouble(places: Places, where: str, detail: str) -> None:

@@ -76,6 +76,7 @@ class Attendant:
             while not (self._stop.is_set() or self._over.is_set()):
                 heartbeat.beat()
                 self._keep_guard()
+                self.house.recall_passages()
                 self._listen()
                 self.house.tick()
         finally:

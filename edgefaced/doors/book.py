@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgefaced.core.passback import Passage, Passback
 from edgefaced.errors import StorageError
 from edgefaced.models.atomic import published
 
@@ -54,6 +55,10 @@ class Book:
     file: Path
     was_here: Callable[[], bool] = lambda: False
     """Whether doors were set up on this device before; asked where there is no file."""
+    passages: Callable[[float], Sequence[Passage]] = lambda seconds: ()
+    """Who was let in by which door for so long, oldest first. Raises LedgerError."""
+    passback: Passback = field(default_factory=Passback)
+    """Who is inside; it is not in the file, the ledger has it."""
     page: Page = LOST
     """Everything is locked down until the file was read."""
     guarded: threading.RLock = field(default_factory=threading.RLock)

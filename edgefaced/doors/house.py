@@ -16,15 +16,15 @@ from queue import SimpleQueue
 
 from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.core.access import Circumstances, Moment, Reason, Rights, Verdict, judge
-from edgefaced.core.passback import Passback, StrangerWatch
+from edgefaced.core.passback import StrangerWatch
 from edgefaced.doors.book import Book
 from edgefaced.doors.door import Door, DoorStatus, Tell
 from edgefaced.doors.guarded import GuardGone
-from edgefaced.doors.plan import DoorPlan, DoorPlans
+from edgefaced.doors.plan import DoorPlans
 from edgefaced.doors.tally import DoorTally
 from edgefaced.doors.trusted_camera import TrustedCamera
 from edgefaced.doors.wires import Order
-from edgefaced.errors import Refused
+from edgefaced.errors import LedgerError, Refused
 from edgefaced.events import (
     AccessDecided,
     DecisionMade,
@@ -55,7 +55,8 @@ class House:
         # The book's: after a reload, the house of before may just be obeying an order.
         self._guarded = book.guarded
         self._doors = {plan.name: Door(plan) for plan in plans.doors}
-        self._areas: dict[str, Passback] = {}
+        self._recalled = not any(plan.route for plan in plans.doors)
+        self._recall_fault = ""
         self._strangers = StrangerWatch(plans.stranger_faces, plans.stranger_seconds)
         self._seen: deque[str] = deque(maxlen=KEPT_EVENTS)
         self._tell_all: Callable[[Happening], None] = _nobody_hears
@@ -81,6 +82,25 @@ class House:
                 locked = self._book.page.locks_down(name)
                 state = DoorState.LOCKDOWN if locked else DoorState.NORMAL
                 self._announce(DoorChanged(name, state, "the daemon has started"))
+
+    def recall_passages(self) -> None:
+        """Asks the ledger, once, who is in which area: until it has answered, nobody gets in there.
+
+        It may take its time, so it is asked before the lock.
+        """
+        if self._recalled:
+            return
+        routes = {plan.name: plan.route for plan in self.plans.doors if plan.route is not None}
+        try:
+            passages = self._book.passages(max(route.reset_seconds for route in routes.values()))
+        except LedgerError as error:
+            if not self._recall_fault:
+                self.say(f"nobody knows who is inside, no door of an area opens: {error.message}")
+            self._recall_fault = error.message
+            return
+        with self._guarded:
+            self._book.passback.recall(passages, routes, boot_seconds())
+            self._recalled = True
 
     # Deciding
 
@@ -118,7 +138,7 @@ class House:
         repeated: bool,
     ) -> None:
         plan, decision, now = door.plan, happening.decision, boot_seconds()
-        passback = None if plan.area is None else self._area(plan)
+        route, passback = plan.route, self._book.passback
         person = decision.person_id or ""
         verdict = judge(
             decision,
@@ -132,8 +152,8 @@ class House:
                 same_camera=same_camera,
                 lockdown=self._book.page.locks_down(plan.name),
                 repeated=repeated,
-                passed_before=passback is not None
-                and passback.refuses(plan.area or "", plan.direction, person, now),
+                passed_before=route is not None
+                and (not self._recalled or passback.refuses(route, person, now)),
             ),
         )
         if verdict.granted:
@@ -141,8 +161,8 @@ class House:
                 door.unlock(self._send, plan.pulse_ms, None if rights is None else rights.card)
             except GuardGone:
                 verdict = replace(verdict, granted=False, reason=Reason.LOCK)
-        if verdict.granted and passback is not None:
-            passback.passed(plan.area or "", plan.direction, person, now)
+        if verdict.granted and route is not None:
+            passback.passed(route, person, now)
         self._tell_verdict(plan.name, verdict, happening)
         if verdict.reason in PASSING and person:
             # Nothing is kept for later: fresh frames may bring a fresh decision.
@@ -181,9 +201,6 @@ class House:
             self._announce(
                 AccessDecided(door.plan.name, False, "strangers", None, happening.track_id)
             )
-
-    def _area(self, plan: DoorPlan) -> Passback:
-        return self._areas.setdefault(plan.area or "", Passback(plan.area_reset_seconds))
 
     def _send(self, order: Order) -> None:
         if self._tell is None:

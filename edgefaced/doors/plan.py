@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from edgefaced.config.doors import DoorSection
 from edgefaced.config.settings import Settings
 from edgefaced.core.access import DoorRule, Rules
+from edgefaced.core.passback import Route
 from edgefaced.core.wiegand import WiegandFormat
 from edgefaced.doors.wires import LockWires, WiegandWires, Wire
 from edgefaced.errors import ConfigError
@@ -38,7 +39,7 @@ class WiegandCode:
 
 @dataclass(frozen=True, slots=True)
 class DoorPlan:
-    """One door. `area` and `direction` are for anti-passback."""
+    """One door; `route` is for anti-passback."""
 
     rule: DoorRule
     camera: str | None
@@ -48,9 +49,7 @@ class DoorPlan:
     button: InputWire | None
     contact: InputWire | None
     held_open_seconds: float
-    area: str | None
-    direction: str
-    area_reset_seconds: float
+    route: Route | None
 
     @property
     def name(self) -> str:
@@ -152,9 +151,9 @@ def _plan(name: str, door: DoorSection) -> DoorPlan:
         button=listening(door.button_line, active_low=door.button_active_low),
         contact=listening(door.contact_line, active_low=door.contact_active_low),
         held_open_seconds=door.held_open_seconds,
-        area=door.area,
-        direction=door.direction,
-        area_reset_seconds=door.area_reset_seconds,
+        route=None
+        if door.area is None
+        else Route(door.area, door.direction, door.area_reset_seconds),
     )
 
 

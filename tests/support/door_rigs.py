@@ -61,6 +61,7 @@ class Rig:
         self.house.connect(self.told.append, lambda: self.camera)
         if self.now_open:
             self.house.open_book()
+            self.house.recall_passages()
             self.house.guard_up(self.orders.append)
             self.told.clear()
 

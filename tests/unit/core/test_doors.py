@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgefaced.core.contact import ContactNews, DoorContact
-from edgefaced.core.passback import Passback, StrangerWatch
+from edgefaced.core.passback import Passage, Passback, Route, StrangerWatch
 from edgefaced.core.wiegand import LARGEST_CARD, WiegandFormat, frame
+
+IN, OUT = Route("lab", "in", 60), Route("lab", "out", 60)
 
 
 def text(bits: tuple[bool, ...]) -> str:
@@ -53,25 +57,51 @@ def test_numbers_that_do_not_fit_are_refused(facility: int, card: int) -> None:
 
 
 def test_who_went_in_comes_out_first() -> None:
-    book = Passback(reset_seconds=3600)
-    assert not book.refuses("lab", "in", "ann", 0)
-    book.passed("lab", "in", "ann", 0)
-    assert book.refuses("lab", "in", "ann", 10)
-    assert not book.refuses("lab", "out", "ann", 10)
-    assert not book.refuses("lab", "in", "bea", 10)
-    assert not book.refuses("store", "in", "ann", 10)
-    book.passed("lab", "out", "ann", 20)
-    assert not book.refuses("lab", "in", "ann", 30)
-    assert book.refuses("lab", "out", "ann", 30)
+    book = Passback()
+    assert not book.refuses(IN, "ann", 0)
+    book.passed(IN, "ann", 0)
+    assert book.refuses(IN, "ann", 10)
+    assert not book.refuses(OUT, "ann", 10)
+    assert not book.refuses(IN, "bea", 10)
+    assert not book.refuses(replace(IN, area="store"), "ann", 10)
+    book.passed(OUT, "ann", 20)
+    assert not book.refuses(IN, "ann", 30)
+    assert book.refuses(OUT, "ann", 30)
 
 
 def test_after_the_reset_time_everybody_may_pass() -> None:
-    book = Passback(reset_seconds=60)
-    book.passed("lab", "in", "ann", 0)
-    assert book.refuses("lab", "in", "ann", 59.9)
-    assert not book.refuses("lab", "in", "ann", 60)
-    book.passed("lab", "in", "bea", 100)
-    assert book.refuses("lab", "in", "bea", 101)
+    book = Passback()
+    book.passed(IN, "ann", 0)
+    assert book.refuses(IN, "ann", 59.9)
+    assert not book.refuses(IN, "ann", 60)
+    book.passed(IN, "bea", 100)
+    assert book.refuses(IN, "bea", 101)
+
+
+def test_passages_of_before_count_by_their_age_and_doubt_refuses() -> None:
+    book = Passback()
+    book.passed(IN, "dora", 5)
+    before = [
+        Passage("in", "ann", 50),
+        Passage("in", "bea", 50),
+        Passage("out", "bea", 20),
+        Passage("in", "carl", None),
+        Passage("out", "dora", 1),
+        Passage("in", "eve", -1000),
+        Passage("in", "fay", 70),
+        Passage("elsewhere", "gus", 1),
+    ]
+    book.recall(before, {"in": IN, "out": OUT}, 10)
+
+    def refused(route: Route, now: float) -> set[str]:
+        people = ("ann", "bea", "carl", "dora", "eve", "fay", "gus")
+        return {person for person in people if book.refuses(route, person, now)}
+
+    assert refused(IN, 10) == {"ann", "carl", "dora", "eve"}, "what was noted since is newer"
+    assert refused(OUT, 10) == {"bea"}
+    assert refused(IN, 21) == {"carl", "dora", "eve"}, "60 s after she went in"
+    assert refused(IN, 69) == {"carl", "eve"}, "nobody knows when: 60 s from now on"
+    assert refused(IN, 70) == set()
 
 
 def test_several_strangers_in_a_short_time_are_told_once() -> None:

@@ -13,10 +13,11 @@ from door_rigs import ALWAYS, ANN, BOOT, DOOR, UNCHECKED, Make, Rig, seen, setti
 
 from edgefaced.clock import boot_ns
 from edgefaced.core.access import Grant, Rights
+from edgefaced.core.passback import Passage
 from edgefaced.doors.book import Book
 from edgefaced.doors.guarded import GuardGone
 from edgefaced.doors.wires import Frame, Lock, Order, Pulse
-from edgefaced.errors import Refused, StorageError
+from edgefaced.errors import LedgerBusy, Refused, StorageError
 from edgefaced.events import (
     AccessDecided,
     DecisionMade,
@@ -222,6 +223,51 @@ def test_who_went_in_comes_out_first(make: Make) -> None:
     only_in = make(doors={"front": TWO["front"]})
     assert [only_in.ask(), only_in.ask()] == [(True, "allowed"), (False, "anti-passback")]
     assert len(only_in.orders) == 1
+
+
+def test_a_reload_does_not_forget_who_is_inside(make: Make, tmp_path: Path) -> None:
+    rig = make(doors={"front": TWO["front"]})
+    assert rig.ask() == (True, "allowed")
+    # Its event is on its way into the ledger, which knows nothing of it yet.
+    changed = settings(doors={"front": {**TWO["front"], "pulse_ms": 100}})
+    again = Rig(changed, tmp_path / "doors.json", book_in_use=rig.kept)
+    assert again.ask() == (False, "anti-passback")
+
+
+def test_a_restart_asks_the_ledger_who_is_inside(tmp_path: Path) -> None:
+    def passages(seconds: float) -> list[Passage]:
+        assert seconds == 43_200
+        return [Passage("front", "ann", 60.0)]
+
+    book = Book(tmp_path / "doors.json", passages=passages)
+    rig = Rig(settings(doors={"front": TWO["front"]}), book.file, book_in_use=book)
+    assert rig.ask() == (False, "anti-passback")
+
+
+def test_until_the_ledger_answers_nobody_gets_into_an_area(tmp_path: Path) -> None:
+    answers: list[list[Passage]] = []
+
+    def passages(seconds: float) -> list[Passage]:
+        if not answers:
+            raise LedgerBusy("events.db is locked")
+        return answers[0]
+
+    book = Book(tmp_path / "doors.json", passages=passages)
+    doors = {"front": TWO["front"], "side": {**UNCHECKED, "relay_line": "side"}}
+    rights = Rights((Grant("front"), Grant("side")))
+    rig = Rig(settings(doors=doors), book.file, rights=rights, now_open=False, book_in_use=book)
+    rig.house.open_book()
+    rig.house.guard_up(rig.orders.append)
+    rig.house.recall_passages()
+    rig.house.recall_passages()
+    (troubled,) = rig.said(Trouble)
+    assert "nobody knows who is inside" in str(troubled), "once"
+    said = {d.door: (d.granted, d.reason) for d in rig.decide(seen())}
+    assert said == {"front": (False, "anti-passback"), "side": (True, "allowed")}
+    answers.append([])
+    rig.house.recall_passages()
+    said = {d.door: (d.granted, d.reason) for d in rig.decide(seen(track=2))}
+    assert said["front"] == (True, "allowed")
 
 
 def test_a_refusal_is_no_passage(make: Make) -> None:
