@@ -43,8 +43,8 @@ def open_on_npu(
             remark = str(error)
         else:
             if detects:
-                return backend, _serving(network, npu, mask, cosine, NPU_MEMORY, "")
-            return backend, _serving(network, npu, mask, cosine, COPIED, ONE_FACE)
+                return backend, _serving(spec, network, npu, mask, cosine, NPU_MEMORY, "")
+            return backend, _serving(spec, network, npu, mask, cosine, COPIED, ONE_FACE)
     try:
         backend = RknnBackend(source, npu, core_mask=mask)
     except DependencyMissing as error:
@@ -53,7 +53,7 @@ def open_on_npu(
             raise ModelError(remark, error.hint) from error
         raise
     cosine = proved(backend, network)
-    return backend, _serving(network, npu, mask, cosine, COPIED, remark)
+    return backend, _serving(spec, network, npu, mask, cosine, COPIED, remark)
 
 
 def cores_for(role: Role, npu: Npu, section: InferenceSection) -> int:
@@ -94,12 +94,19 @@ def proved(backend: InferenceBackend, network: CompiledNetwork) -> float:
 
 
 def _serving(
-    network: CompiledNetwork, npu: Npu, mask: int, cosine: float, memory: str, remark: str
+    spec: ModelSpec,
+    network: CompiledNetwork,
+    npu: Npu,
+    mask: int,
+    cosine: float,
+    memory: str,
+    remark: str,
 ) -> Serving:
+    """By the pack's own name of the network: the record may come from a pack with another."""
     cores = " and ".join(map(str, cores_of(mask))) or "0"
     model = network.model
     return Serving(
-        network=model.id,
+        network=spec.id,
         size=model.size,
         backend="rknn",
         where=f"{npu.chip} core {cores}",

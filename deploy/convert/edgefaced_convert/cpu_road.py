@@ -10,6 +10,8 @@ import numpy as np
 
 from edgefaced.inference.onnx import PROVIDER, OnnxBackend, session_options
 from edgefaced.models.compiled import TensorRecord
+from edgefaced.models.prepare.onnx_file import read_graph, write_graph
+from edgefaced.models.prepare.sizing import free_size
 from edgefaced.protocols import Tensor
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
@@ -58,6 +60,8 @@ class CpuRoad:
     @contextmanager
     def built(self, plan: Plan) -> Iterator[Built]:
         data = quantise(self.form, self.pictures, algorithm=plan.algorithm, in_float=plan.in_float)
+        if self.network.spec.decoder is not None:
+            data = of_free_size(data)
         backend = OnnxBackend(data, threads=self.threads, optimise=True)
         answers = backend.run({IMAGE: self.pictures[0][np.newaxis]})
         try:
@@ -72,6 +76,16 @@ class CpuRoad:
             )
         finally:
             backend.close()
+
+
+def of_free_size(data: bytes) -> bytes:
+    """The same network at every size, as the daemon's float one is.
+
+    A 16:9 frame is then not padded to a square, which would cost more than int8 saves.
+    """
+    graph = read_graph(data)
+    free_size(graph)
+    return write_graph(graph)
 
 
 def with_activations(form: bytes, names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from edgefaced_convert.cpu_road import compare_layers, with_activations
+from edgefaced_convert.cpu_road import compare_layers, of_free_size, with_activations
 from edgefaced_convert.layer_errors import LayerError, first_bad, parse_table, worst_first
 from edgefaced_convert.qdq import node_names, quantise
 from edgefaced_convert.road import Built, Plan
@@ -90,6 +90,17 @@ def test_a_quantised_network_says_nearly_the_same() -> None:
     other = pictures(9)[8]
     assert cosine(answer(plain, other), answer(quantised, other)) > 0.995
     assert operators(quantised).count("QuantizeLinear") >= 2
+
+
+def test_a_quantised_detector_follows_the_size_of_the_picture() -> None:
+    plain = small_network()
+    quantised = quantise(plain, pictures(8))
+    free = of_free_size(quantised)
+    (square,) = pictures(1)
+    np.testing.assert_array_equal(answer(free, square), answer(quantised, square))
+    wide = np.concatenate([square, square[:, ::-1]], axis=1)
+    assert answer(free, wide).shape == (1, 8, 32, 64)
+    assert cosine(answer(of_free_size(plain), wide), answer(free, wide)) > 0.995
 
 
 def test_what_is_named_stays_in_float_and_the_layers_tell() -> None:

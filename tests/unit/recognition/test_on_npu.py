@@ -73,6 +73,7 @@ def test_the_direct_way_needs_no_package(
     monkeypatch.setitem(sys.modules, "rknnlite.api", None)
     backend, serving = open_on_npu(network, SPEC, npu(library), AUTO)
     assert (serving.memory, serving.remark, serving.where) == ("NPU memory", "", "rk3588 core 0")
+    assert serving.network == "tiny-detector", "by the pack's name, whatever the record calls it"
     total, _ = backend.run({"image": network.golden.image})
     np.testing.assert_allclose(total, network.golden.outputs["sum"])
     backend.close()
@@ -114,4 +115,14 @@ def test_the_direct_way_may_be_forbidden(
     backend, serving = open_on_npu(network, SPEC, npu(library), section)
     assert (serving.memory, serving.where) == ("copied", "rk3588 core 2")
     assert board.open_masks == [4]
+    backend.close()
+
+
+def test_a_face_is_copied_into_the_npus_memory_and_that_is_said(
+    network: CompiledNetwork, library: Path
+) -> None:
+    embedder = parse_manifest(TinyPack().manifest.encode(), "tiny").of_role(Role.EMBEDDER)
+    backend, serving = open_on_npu(network, embedder, npu(library), AUTO)
+    assert (serving.memory, serving.where) == ("copied", "rk3588 core 1")
+    assert serving.remark == "a face at a time, straight into the NPU's memory"
     backend.close()
