@@ -21,7 +21,7 @@ from edgefaced.cli.events_options import (
 )
 from edgefaced.cli.output import json_option, note, print_json
 from edgefaced.errors import UsageError
-from edgefaced.gallery.export_file import write_export
+from edgefaced.gallery.export_file import exporting
 from edgefaced.ledger.reading import Entry, entries
 from edgefaced.sinks.words import in_words
 from edgefaced.spreadsheet import BYTE_ORDER_MARK, Cell, csv_lines
@@ -95,9 +95,9 @@ def export(
         if to_stdout:
             sys.stdout.writelines(lines)
             return
-        text = "".join(lines)
-    # Bytes of a name that are no text cannot be in a file of UTF-8.
-    write_export(file, text.encode("utf-8", "replace"), overwrite=force)
+        with exporting(file, overwrite=force) as out:
+            # Bytes of a name that are no text cannot be in a file of UTF-8.
+            out.writelines(line.encode("utf-8", "replace") for line in lines)
     if as_json:
         print_json({"file": str(file), "format": form, "events": count})
     else:

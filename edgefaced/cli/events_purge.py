@@ -90,8 +90,8 @@ def _forget(context: CliContext, person: str, *, yes: bool, as_json: bool) -> in
         body = {"redacted": done.records, "pictures": pictures, "scrubbed": done.scrubbed}
         print_json({"person_id": person_id, **body})
     else:
-        gone = f"{done.records} records about {person} redacted, {pictures} pictures removed"
-        stdout.print(plain(gone))
+        also = f", {pictures} pictures removed" if pictures else ""
+        stdout.print(plain(f"{done.records} records about {person} redacted{also}"))
     for log in logs_set_aside(context.places.events_file):
         note(f"edgefaced: {log} is of a ledger that was taken away: it may still tell of {person}")
     if not done.scrubbed:

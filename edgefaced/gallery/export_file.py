@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from edgefaced.errors import GalleryDamaged, Refused, StorageError
 from edgefaced.gallery.exchange import LARGEST_BYTES
@@ -26,6 +28,13 @@ def read_export(path: Path) -> bytes:
 
 def write_export(path: Path, content: bytes, *, overwrite: bool = False) -> None:
     """A new file of mode 0600; raises Refused where there is one, unless told to overwrite."""
+    with exporting(path, overwrite=overwrite) as file:
+        file.write(content)
+
+
+@contextmanager
+def exporting(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """The same for what is too large for the memory: written bit by bit, there at the end."""
     if path.exists() and not overwrite:
         raise Refused(f"{path} exists already", "choose another name or --force")
     if path.exists() and not path.is_file():
@@ -36,7 +45,7 @@ def write_export(path: Path, content: bytes, *, overwrite: bool = False) -> None
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -192,6 +193,21 @@ def test_files(edgefaced: Run, own_places: Path, tmp_path: Path) -> None:
     assert edgefaced("events", "export", str(table), "--force", "--since", "2027-01-01")[0] == 0
     assert rows(table.read_text()) == []
     assert edgefaced("events", "export", "-", "--json")[0] == 2
+
+
+def test_an_export_of_many_events_is_never_whole_in_memory(
+    edgefaced: Run, own_places: Path
+) -> None:
+    record(own_places, *(event(Trouble("test", "x" * 1000)) for _ in range(4000)))
+    tracemalloc.start()
+    try:
+        assert edgefaced("events", "export", str(own_places / "all.csv"))[0] == 0
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size = (own_places / "all.csv").stat().st_size
+    assert size > 4_000_000
+    assert most < size
 
 
 def test_verify_is_clean_or_says_what_is_not(edgefaced: Run, own_places: Path) -> None:
