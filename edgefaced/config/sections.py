@@ -135,7 +135,8 @@ class PolicySection(Section):
     recheck_seconds: Annotated[float, Field(gt=0)] = 5.0
     """When a face that was recognised is looked at again."""
     retry_seconds: Annotated[float, Field(gt=0)] = 1.0
-    """When a face that was not is looked at again."""
+    """When a face that was not is looked at again; one that was too poor is as soon as it is good.
+    """
     cool_down_seconds: Annotated[float, Field(ge=0)] = 10.0
     """For how long after being last seen a person is not announced again."""
 

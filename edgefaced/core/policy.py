@@ -1,8 +1,10 @@
 """From single frames to one decision per track: several good frames must agree.
 
 One high frame never decides. A track is decided once; it is looked at again after an interval, so
-that a person first seen from the side, or a stranger who takes somebody's place, is noticed. The
-same person is announced again only after a cool-down, however often the track was lost.
+that a person first seen from the side, or a stranger who takes somebody's place, is noticed; one
+that was too poor to judge, as soon as it is good enough. A stranger is looked at no longer than
+until no frame that may still come could make anybody known. The same person is announced again
+only after a cool-down, however often the track was lost.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from edgefaced.types import Decision, Liveness, Match, Outcome
+from edgefaced.types import Candidate, Decision, Liveness, Match, Outcome
 
 SETTLED = frozenset({Outcome.KNOWN, Outcome.SPOOF})
 
@@ -29,7 +31,7 @@ class PolicyLimits:
     recheck_after: float = 5.0
     """When a track that was decided known or spoof is looked at again."""
     retry_after: float = 1.0
-    """When one that was unknown or too poor is: a person may just have looked away."""
+    """When one that was unknown is: a person may just have looked away."""
     cool_down: float = 10.0
     """For how long after being last confirmed a person is not announced again."""
 
@@ -107,9 +109,18 @@ class DecisionPolicy:
         case = self._cases.get(track_id)
         return float("-inf") if case is None else self._settled_until(case)
 
+    def patient_until(self, track_id: int) -> float:
+        """When a track that stays too poor to judge is decided; infinity where that is over."""
+        case = self._cases.get(track_id)
+        if case is None or case.decision is not None:
+            return float("inf")
+        return case.opened + self.limits.patience
+
     def _settled_until(self, case: _Case) -> float:
         if case.decision is None:
             return float("-inf")
+        if case.decision.outcome is Outcome.TOO_POOR:
+            return case.decided
         settled = case.decision.outcome in SETTLED
         return case.decided + (self.limits.recheck_after if settled else self.limits.retry_after)
 
@@ -122,7 +133,7 @@ class DecisionPolicy:
         known = agreement(frames, limits, threshold)
         if known is not None:
             return known
-        if len(frames) == limits.window_frames:
+        if len(frames) == limits.window_frames or hopeless(frames, limits, threshold):
             return self._unknown(frames, threshold)
         if now - case.opened >= limits.patience and case.faults and case.decision is None:
             return Decision(
@@ -193,6 +204,24 @@ def agreement(
     return Decision(
         Outcome.KNOWN, person, mean, threshold, overall_liveness(agreeing), "frames agree"
     )
+
+
+def hopeless(frames: Sequence[Evidence], limits: PolicyLimits, threshold: float) -> bool:
+    """Whether nothing that the rest of the window may show could bring another decision.
+
+    Each person is given the best that could come: they are known then, or never in this window.
+    """
+    rest = limits.window_frames - len(frames)
+    failed = sum(e.liveness is Liveness.FAILED for e in frames)
+    if rest >= limits.agreeing_frames or (failed and failed + rest >= limits.agreeing_frames):
+        return False
+    people = {e.match.best.person_id for e in frames if e.match is not None}
+    for person in people:
+        own = [e for e in frames if e.match is not None and e.match.best.person_id == person]
+        best = Evidence(Match(Candidate(person, 1.0), None), (), Liveness.PASSED)
+        if agreement([*own, *[best] * rest], limits, threshold) is not None:
+            return False
+    return True
 
 
 def overall_liveness(frames: Sequence[Evidence]) -> Liveness:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import cv2
@@ -148,6 +148,16 @@ def measure_quality(
         roll_degrees=roll,
         inside=face_inside(landmarks, frame_width, frame_height),
         symmetry=mirror_correlation(fine),
+    )
+
+
+def eased(limits: QualityLimits, share: float) -> QualityLimits:
+    """Every limit moved away by a share of itself: for who has passed, as figures waver."""
+    return QualityLimits(
+        **{
+            name: limit + abs(limit) * (share if name.startswith("maximum") else -share)
+            for name, limit in asdict(limits).items()
+        }
     )
 
 

@@ -12,12 +12,16 @@ from edgefaced.types import F32, U8, AlignedFace, Box, FaceDetection, Frame, Qua
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenFace:
-    """One face of one frame, upright and measured; `detection` is in full-resolution pixels."""
+    """One face of one frame, upright and measured; `detection` is in full-resolution pixels.
+
+    `faults` are the gates of quality that it fails.
+    """
 
     track: Track
     detection: FaceDetection
     aligned: AlignedFace
     quality: Quality
+    faults: tuple[str, ...]
     picture: U8 | None = None
     """In B, G, R, for people to look at; only where the configuration asks for pictures."""
 

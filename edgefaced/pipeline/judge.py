@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from edgefaced.core.policy import DecisionPolicy, Evidence
-from edgefaced.core.quality import QualityLimits, quality_faults
 from edgefaced.errors import EmbeddingError, GalleryError, StorageError
 from edgefaced.events import DecisionMade, FaceLeft, Happening, Trouble
 from edgefaced.pipeline.crew import Heartbeat
@@ -54,7 +53,6 @@ class Judge:
         tap: FaceTap,
         interest: Interest,
         policy: DecisionPolicy,
-        limits: QualityLimits,
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
@@ -69,7 +67,6 @@ class Judge:
         self._tap = tap
         self._interest = interest
         self._policy = policy
-        self._limits = limits
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
@@ -134,7 +131,11 @@ class Judge:
             self._turns[face.track.id] = self._turn
             evidence = self._evidence(knowledge, face)
             decision = self._policy.observe(face.track.id, evidence, threshold=threshold, now=now)
-            self._interest.settle(face.track.id, self._policy.settled_until(face.track.id))
+            self._interest.settle(
+                face.track.id,
+                self._policy.settled_until(face.track.id),
+                self._policy.patient_until(face.track.id),
+            )
             if decision is not None:
                 decided_ns = time.monotonic_ns()
                 self._figures.decisions[decision.outcome] += 1
@@ -161,10 +162,7 @@ class Judge:
         return self._sized[1]
 
     def _evidence(self, knowledge: Knowledge, face: SeenFace) -> Evidence:
-        faults = quality_faults(face.quality, self._limits)
-        if self._unreadable:
-            faults = (UNREADABLE,)
-        if faults:
+        if faults := (UNREADABLE,) if self._unreadable else face.faults:
             return Evidence(None, faults, Liveness.NOT_CHECKED)
         try:
             match = self._match(knowledge, face)

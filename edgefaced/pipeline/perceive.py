@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from edgefaced.core.presence import PresenceGate, luma_thumb
-from edgefaced.core.quality import measure_quality
+from edgefaced.core.quality import QualityLimits, eased, measure_quality, quality_faults
 from edgefaced.core.sampling import cut_face
 from edgefaced.core.tracking import Track, TrackingResult
 from edgefaced.pipeline.crew import Heartbeat
@@ -18,7 +18,9 @@ from edgefaced.pipeline.faces import FaceBatch, SeenFace, enlarged
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
+from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.pace import PaceBoard
+from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.tray import Tray
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import FrameLease
@@ -34,6 +36,9 @@ RESTLESS_INTERVAL = 3
 """Frames from one whole look to the next while something moves beside the people in view: whoever
 comes to them is found two frames late at most."""
 
+WAVER = 0.05
+"""By such a share of themselves the figures of a face's quality vary from look to look."""
+
 BYTES_PER_FACE = FACE_SIDE_PX * FACE_SIDE_PX * 3
 
 
@@ -47,14 +52,15 @@ class Perceiver:
         open_watcher: Callable[[], AbstractContextManager[Watcher]],
         *,
         order: ColourOrder,
-        wants: Callable[[int, float], bool],
+        tap: FaceTap,
+        interest: Interest,
         gate: PresenceGate,
         moved: Callable[[float], bool],
         pace: PaceBoard,
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
-        minimum_interocular_px: float,
+        limits: QualityLimits,
         tray: Tray,
         patient: bool = False,
     ) -> None:
@@ -63,18 +69,21 @@ class Perceiver:
         self._batches = batches
         self._open_watcher = open_watcher
         self._order = order
-        self._wants = wants
+        self._tap = tap
+        self._interest = interest
         self._gate = gate
         self._moved = moved
         self._pace = pace
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._minimum_px = minimum_interocular_px
+        self._limits = limits
+        self._eased = eased(limits, WAVER)
         self._patient = patient
         self._tray = tray
         self._cut = threading.Event()
         self._sizes: tuple[int, ...] = ()
+        self._good: frozenset[int] = frozenset()
         self._other_bytes = 0
 
     def cut(self) -> None:
@@ -113,7 +122,8 @@ class Perceiver:
         glance = lease.glance
         self._freshness.taken(glance.captured_ns)
         left = self._begin_anew(watcher) if self._cut.is_set() else ()
-        interval = self._interval(watcher, glance)
+        calm = frozenset(t.id for t in watcher.tracks if self._is_calm(t, glance.captured_ns / 1e9))
+        interval = self._interval(watcher, glance, calm)
         if interval is None:
             self._other_bytes += lease.copied_bytes
             return FaceBatch(glance.sequence, glance.captured_ns, (), left)
@@ -124,12 +134,15 @@ class Perceiver:
             left, self._sizes = left + self._begin_anew(watcher), sizes
         self._other_bytes += lease.copied_bytes
         started, now = time.perf_counter_ns(), small.captured_ns / 1e9
-        result = self._look(watcher, small, interval)
+        result = self._look(watcher, small, interval, calm)
         found = time.perf_counter_ns()
         faces = tuple(
             self._face(track, lease) for track in result.seen if self._wants(track.id, now)
         )
         aligned = time.perf_counter_ns()
+        judged = {face.track.id for face in faces}
+        good = self._good - judged | {face.track.id for face in faces if not face.faults}
+        self._good = good & {track.id for track in result.tracks}
         if self._tray.wish is not None:
             faces = self._pictured(faces, full)
         self._freshness.looked(aligned - started)
@@ -139,7 +152,7 @@ class Perceiver:
         self._figures.bytes_copied = watcher.bytes_copied + self._other_bytes
         return FaceBatch(small.sequence, small.captured_ns, faces, left + result.left)
 
-    def _interval(self, watcher: Watcher, glance: Frame) -> int | None:
+    def _interval(self, watcher: Watcher, glance: Frame, calm: frozenset[int]) -> int | None:
         """The key-frame interval in force, or None for a frame that needs no look."""
         figures, now = self._figures, glance.captured_ns / 1e9
         if self._moved(now):
@@ -153,20 +166,22 @@ class Perceiver:
         width, height = self._sizes[:2] or (1, 1)
         if known and self._gate.restless_beside([t.box for t in known], width, height):
             interval = min(interval, RESTLESS_INTERVAL)
-        wanted = {t.id for t in known if self._wants(t.id, now) and self._is_near(t)}
-        if wanted & watcher.hidden:
+        pressing = {t.id for t in known} - calm
+        if pressing & watcher.hidden:
             interval = 1
-        if not wanted and watcher.pass_over(key_frame_interval=interval, now=now):
+        if not pressing and watcher.pass_over(key_frame_interval=interval, now=now):
             figures.frames["calm"] += 1
             return None
         return interval
 
-    def _look(self, watcher: Watcher, small: Frame, interval: int) -> TrackingResult:
+    def _look(
+        self, watcher: Watcher, small: Frame, interval: int, calm: frozenset[int]
+    ) -> TrackingResult:
         """The faces of a frame."""
         figures, now = self._figures, small.captured_ns / 1e9
         figures.frames["looked_at"] += 1
         started = time.perf_counter()
-        result = watcher.watch(small, key_frame_interval=interval, now=now)
+        result = watcher.watch(small, key_frame_interval=interval, now=now, calm=calm)
         figures.stages["detect"].record(time.perf_counter() - started)
         if result.tracks:
             self._gate.wake(now)
@@ -174,11 +189,24 @@ class Perceiver:
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
         return result
 
-    def _is_near(self, track: Track) -> bool:
-        """Whether it is large enough to be judged; until then following it calmly will do."""
+    def _wants(self, track_id: int, now: float) -> bool:
+        """Whoever looks through the tap looks at everybody."""
+        return self._tap.watched or self._interest.wants(track_id, now)
+
+    def _is_calm(self, track: Track, now: float) -> bool:
+        """Whether it need not be seen in every frame: nothing is wanted of it, or it is too poor to
+        judge and was judged before, or is too far away.
+        """
+        if not self._wants(track.id, now):
+            return True
+        watched = self._tap.watched or self._interest.is_due(track.id, now)
+        if watched or track.id in self._good:
+            return False
         small_width, _, full_width, _ = self._sizes
         left, right, *_ = track.detection.landmarks.tolist()
-        return math.dist(left, right) * full_width / small_width >= self._minimum_px
+        between_eyes = math.dist(left, right) * full_width / small_width
+        too_far = between_eyes < self._limits.minimum_interocular_px
+        return too_far or self._interest.is_decided(track.id)
 
     def _begin_anew(self, watcher: Watcher) -> tuple[Track, ...]:
         """Forgets everybody in view; who that was."""
@@ -197,7 +225,9 @@ class Perceiver:
             frame_width=full.width,
             frame_height=full.height,
         )
-        return SeenFace(track, detection, AlignedFace(pixels, self._order), quality)
+        limits = self._eased if track.id in self._good else self._limits
+        faults = quality_faults(quality, limits)
+        return SeenFace(track, detection, AlignedFace(pixels, self._order), quality, faults)
 
     def _pictured(self, faces: tuple[SeenFace, ...], full: Frame) -> tuple[SeenFace, ...]:
         """The same faces with a picture each: which of them brings a decision nobody knows yet."""

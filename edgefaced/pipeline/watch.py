@@ -7,7 +7,7 @@ hidden, and whole looks come a little more often until it is back or has left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -23,8 +23,11 @@ REGION_SIDES = 2.2
 SAME_FACE_IOU = 0.4
 
 CALM_LOOK_SECONDS = 0.095
-"""Faces of which nothing is wanted are followed from every third frame at 30 a second, from every
-second one at 12."""
+"""Faces that need not be seen in every frame are followed from every third one at 30 a second, from
+every second one at 12."""
+
+SURE_LOOKS = 3
+"""After so many a face's speed is known, and frames without it may follow."""
 
 SEARCH_SECONDS = 0.06
 """Where no face is in view, something that moves is looked at in every second frame at 30 a second:
@@ -83,25 +86,35 @@ class Watcher:
         return self._hidden
 
     def pass_over(self, *, key_frame_interval: int, now: float) -> bool:
-        """Whether a frame in which nobody is wanted needs no look: counts it where it does not."""
-        since = now - self._looked_at
-        if self._in_view():
+        """Whether a frame needs no look, where no face needs one each: counts it then."""
+        in_view = [t for t in self._tracks if t.id not in self._hidden]
+        if in_view:
             due = self._is_due(key_frame_interval - self._passed - 1)
-            passed = since < CALM_LOOK_SECONDS and not due
+            passed = not (due or any(is_due(track, now) for track in in_view))
         else:
-            passed = since < SEARCH_SECONDS
+            passed = now - self._looked_at < SEARCH_SECONDS
         self._passed += passed
         return passed
 
-    def watch(self, frame: Frame, *, key_frame_interval: int, now: float) -> TrackingResult:
-        """Looks at a frame and says who is there; `now` in monotonic seconds."""
+    def watch(
+        self, frame: Frame, *, key_frame_interval: int, now: float, calm: Collection[int] = ()
+    ) -> TrackingResult:
+        """Looks at a frame and says who is there; `now` in monotonic seconds.
+
+        Of the tracks `calm` those will do that have not been looked at for a while.
+        """
         step, self._passed = self._passed + 1, 0
         self._since_whole += step
         self._looked_at = now
+        followed = [
+            track
+            for track in self._tracker.foresee(now)
+            if track.id not in self._hidden and (track.id not in calm or is_due(track, now))
+        ]
         # Where frames are passed over, a whole look that would be due before the next one is now.
         whole = (
             self._close is None
-            or not 0 < self._in_view() <= self._most_close_looks
+            or not 0 < len(followed) <= self._most_close_looks
             or self._is_due(key_frame_interval - step + 1)
         )
         if whole:
@@ -110,17 +123,13 @@ class Watcher:
             self.whole_looks += 1
             self._since_whole = 0
         else:
-            ahead = self._tracker.foresee(now)
-            detections = self._look_closely(frame, [t for t in ahead if t.id not in self._hidden])
+            detections = self._look_closely(frame, followed)
         result = self._tracker.update(detections, now)
         self._tracks = result.tracks
         unseen = {t.id for t in result.tracks} - {t.id for t in result.seen}
         self._hidden = frozenset(unseen if whole else unseen & self._hidden)
-        self._missed = unseen > self._hidden
+        self._missed = bool((unseen - self._hidden) & {t.id for t in followed})
         return result
-
-    def _in_view(self) -> int:
-        return len(self._tracks) - len(self._hidden)
 
     def _is_due(self, key_frame_interval: int) -> bool:
         """Whether something that only a whole look sees has been waiting for long enough."""
@@ -139,6 +148,11 @@ class Watcher:
             self.close_looks += 1
             self.bytes_copied += self._close.bytes_copied(region)
         return without_doubles(found)
+
+
+def is_due(track: Track, now: float) -> bool:
+    """Whether a face that need not be seen in every frame is to be seen in this one."""
+    return track.looks < SURE_LOOKS or track.unseen_for(now) >= CALM_LOOK_SECONDS
 
 
 def close_looks_worth(whole_pixels: float, close_pixels: float) -> int:

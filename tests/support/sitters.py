@@ -50,7 +50,7 @@ def seen(colour: Colour, quality: Quality = FRONTAL, number: int = 0) -> SeenFac
     noise = np.random.default_rng(number)
     for columns in np.array_split(np.arange(112), 5):
         pixels[:, columns] = (np.array(colour) + noise.integers(-25, 26, 3)).clip(0, 255)
-    return SeenFace(track, detection, AlignedFace(pixels, ColourOrder.BGR), quality)
+    return SeenFace(track, detection, AlignedFace(pixels, ColourOrder.BGR), quality, ())
 
 
 def batch(*faces: SeenFace) -> FaceBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pytest
 
@@ -11,6 +12,7 @@ from edgefaced.core.policy import (
     Evidence,
     PolicyLimits,
     agreement,
+    hopeless,
     overall_liveness,
 )
 from edgefaced.types import Candidate, Decision, Liveness, Match, Outcome
@@ -55,10 +57,7 @@ def test_three_frames_that_agree_decide_and_only_once() -> None:
         [saw(score=0.99)],
         [saw(score=0.99), saw(score=0.3), saw(score=0.3)],
         [saw(), saw(), saw("bob"), saw("bob")],
-        [saw(score=math.nan), saw(), saw()],
         [saw(second=0.69), saw(second=0.69), saw(second=0.69)],
-        [saw(second=math.nan), saw(second=math.nan), saw(second=math.nan)],
-        [Evidence(None, (), Liveness.NOT_CHECKED)] * 4,
         [saw(liveness=Liveness.FAILED), saw(liveness=Liveness.FAILED), saw(), saw()],
     ],
 )
@@ -68,13 +67,55 @@ def test_doubt_is_never_known(frames: list[Evidence]) -> None:
     assert policy.wants(1, 1.0)
 
 
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [saw(score=math.nan), saw(score=math.nan), saw()],
+        [saw(second=math.nan), saw(second=math.nan), saw(second=math.nan)],
+        [Evidence(None, (), Liveness.NOT_CHECKED)] * 3,
+        [saw(score=0.2), saw(score=0.2), saw(score=0.4)],
+        [saw("ann", 0.4), saw("bob"), saw("eve"), saw("ann", 0.4)],
+    ],
+)
+def test_what_can_come_to_no_agreement_any_more_is_unknown_at_once(frames: list[Evidence]) -> None:
+    policy = DecisionPolicy()
+    *before, decision = judge(policy, frames)
+    assert before == [None] * len(before)
+    assert decision is not None
+    assert decision.outcome is Outcome.UNKNOWN
+
+
+def test_whoever_is_given_up_would_not_have_been_known_whatever_had_come() -> None:
+    limits, random = PolicyLimits(), Random(3)
+    given_up = 0
+    for _ in range(2000):
+        window = [
+            saw(
+                random.choice(["ann", "bob"]),
+                random.choice([0.1, 0.45, 0.55, 0.9, math.nan]),
+                second=random.choice([0.0, 0.5, math.nan]),
+                liveness=random.choice([Liveness.PASSED] * 3 + [Liveness.FAILED]),
+            )
+            for _ in range(limits.window_frames)
+        ]
+        early = next(n for n in range(6) if n == 5 or hopeless(window[:n], limits, THRESHOLD))
+        given_up += early < 5
+        if early < 5:
+            assert agreement(window, limits, THRESHOLD) is None
+            failed = sum(frame.liveness is Liveness.FAILED for frame in window)
+            assert failed < limits.agreeing_frames, "a spoof is not given up"
+    assert given_up > 200
+
+
 def test_a_window_without_agreement_is_unknown() -> None:
     policy = DecisionPolicy()
-    decision = judge(policy, [saw(score=0.2)] * 5)[-1]
+    decision = judge(policy, [saw(score=0.2)] * 3)[-1]
     assert decision is not None
     assert (decision.outcome, decision.person_id) == (Outcome.UNKNOWN, None)
     assert decision.score == pytest.approx(0.2)
-    nobody = judge(DecisionPolicy(), [Evidence(None, (), Liveness.NOT_CHECKED)] * 5)[-1]
+    high_and_low = [saw(score=score) for score in (0.55, 0.2, 0.6, 0.2, 0.2)]
+    assert [a is None for a in judge(DecisionPolicy(), high_and_low)] == [True] * 4 + [False]
+    nobody = judge(DecisionPolicy(), [Evidence(None, (), Liveness.NOT_CHECKED)] * 3)[-1]
     assert nobody is not None
     assert (nobody.score, nobody.reason) == (None, "nobody enrolled")
 
@@ -86,9 +127,9 @@ def test_poor_frames_do_not_count_and_patience_ends() -> None:
     decision = policy.observe(1, poor, threshold=THRESHOLD, now=2.5)
     assert decision is not None
     assert (decision.outcome, decision.reason) == (Outcome.TOO_POOR, "blurred")
-    assert not policy.wants(1, 3)
-    assert policy.wants(1, 3.5), "a face that was not recognised is soon looked at again"
-    better = judge(policy, [saw()] * 3, start=3.5)[-1]
+    assert policy.wants(1, 2.5)
+    assert judge(policy, [poor] * 50, start=2.6) == [None] * 50, "that is said once"
+    better = judge(policy, [saw()] * 3, start=7.6)[-1]
     assert better is not None
     assert better.outcome is Outcome.KNOWN, "once the face is good, the person is known"
 
@@ -177,5 +218,14 @@ def test_a_track_is_settled_from_its_decision_to_its_next_look() -> None:
     assert policy.settled_until(1) == -math.inf
     judge(policy, [saw(), saw()], start=1.0)
     assert policy.settled_until(1) == pytest.approx(6.1)
-    judge(policy, [saw(score=0.2)] * 5, track=2)
-    assert policy.settled_until(2) == pytest.approx(1.4)
+    judge(policy, [saw(score=0.2)] * 3, track=2)
+    assert policy.settled_until(2) == pytest.approx(1.2)
+
+
+def test_patience_with_a_track_ends_with_its_decision() -> None:
+    policy = DecisionPolicy(PolicyLimits(patience=2.0))
+    assert policy.patient_until(1) == math.inf
+    judge(policy, [saw()], start=1.0)
+    assert policy.patient_until(1) == pytest.approx(3.0)
+    judge(policy, [saw(), saw()], start=1.1)
+    assert policy.patient_until(1) == math.inf

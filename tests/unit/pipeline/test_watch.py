@@ -143,9 +143,23 @@ def follow(watcher: Watcher, frames: int, *, step: int = 4, wanted: int = 0) -> 
 def test_with_nobody_wanted_every_third_frame_will_do_and_whole_looks_keep_their_time() -> None:
     watcher = Watcher(Marks(), Marks())
     passed = follow(watcher, 40)
-    assert [i for i in range(40) if i not in passed] == list(range(0, 40, 3))
+    assert [i for i in range(40) if i not in passed] == [0, 1, *range(2, 40, 3)]
     assert watcher.whole_looks == 5, "with the third look each, which is within ten frames"
-    assert watcher.close_looks == 9
+    assert watcher.close_looks == 10
+
+
+def test_beside_somebody_who_is_wanted_the_others_are_looked_at_now_and_then() -> None:
+    watcher = Watcher(Marks(), Marks())
+    seen = []
+    for i in range(21):
+        three = frame((100 + 3 * i, 200), (250, 200 - 2 * i), (400, 50))
+        calm = {2, 3} if i else ()
+        result = watcher.watch(three, key_frame_interval=10, now=i * FRAME_SECONDS, calm=calm)
+        assert {t.id for t in result.tracks} == {1, 2, 3}
+        assert watcher.hidden == frozenset()
+        seen.append(len(result.seen))
+    assert seen == [3] * 3 + [1, 1, 3] * 6
+    assert (watcher.whole_looks, watcher.close_looks) == (9, 12), "three at once are a whole look"
 
 
 def test_a_running_face_keeps_its_id_at_every_third_frame() -> None:
