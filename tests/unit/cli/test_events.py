@@ -199,6 +199,7 @@ def test_an_export_of_many_events_is_never_whole_in_memory(
     edgefaced: Run, own_places: Path
 ) -> None:
     record(own_places, *(event(Trouble("test", "x" * 1000)) for _ in range(4000)))
+    assert edgefaced("events", "export", "-", "--since", "2030-01-01")[0] == 0, "imports all"
     tracemalloc.start()
     try:
         assert edgefaced("events", "export", str(own_places / "all.csv"))[0] == 0
@@ -207,7 +208,7 @@ def test_an_export_of_many_events_is_never_whole_in_memory(
         tracemalloc.stop()
     size = (own_places / "all.csv").stat().st_size
     assert size > 4_000_000
-    assert most < size
+    assert most < size * 0.75
 
 
 def test_verify_is_clean_or_says_what_is_not(edgefaced: Run, own_places: Path) -> None:
