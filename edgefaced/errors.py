@@ -46,6 +46,7 @@
     |  |- NotRunning                   no daemon answers at the control socket
     |  |- Forbidden                    this user may not ask the daemon for that
     |  |- ControlBusy                  the daemon serves enough others at the moment (retryable)
+    |  |- Waiting                      the service is up and lacks what it needs (retryable)
 
 The number is the exit code of the command line; subclasses share their parent's.
 """
@@ -372,4 +373,11 @@ class ControlBusy(Refused):
     """The daemon serves enough others at the moment."""
 
     code = "busy"
+    retryable = True
+
+
+class Waiting(Refused):
+    """The service is up and lacks what it needs to begin."""
+
+    code = "waiting"
     retryable = True

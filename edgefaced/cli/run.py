@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from edgefaced.cli.context import CliContext, pass_context
-from edgefaced.cli.output import complain, json_option, note, plain, stdout
+from edgefaced.cli.output import complain, json_option, note, plain, stdout, warn
 from edgefaced.supervisor import goes_to_journal
 
 if TYPE_CHECKING:
@@ -84,10 +84,13 @@ def sink_for(context: CliContext, *, as_json: bool) -> SinkPlan:
     "No door opens then.",
 )
 @click.option("--fast", is_flag=True, help="Replay every frame, as fast as possible.")
+@click.option(
+    "--wait", is_flag=True, help="Wait for a model pack that is not here yet: for services."
+)
 @json_option
 @pass_context
 def run_command(
-    context: CliContext, *, replay_paths: tuple[Path, ...], fast: bool, as_json: bool
+    context: CliContext, *, replay_paths: tuple[Path, ...], fast: bool, wait: bool, as_json: bool
 ) -> int:
     """Recognise faces in front of the camera until stopped; one line an event.
 
@@ -98,22 +101,33 @@ def run_command(
     from edgefaced.outlets import record_trouble
     from edgefaced.sensors.thermal import ZoneSensor
     from edgefaced.supervisor import supervisor_of
+    from edgefaced.waiting import Patience
+
+    supervisor = supervisor_of()
 
     def settings() -> Settings:
         return with_replay(context.settings(), replay_paths, fast=fast)
 
-    try:
-        daemon = Daemon(
+    def begin() -> Daemon:
+        return Daemon(
             settings,
             context.places,
             {"terminal": sink_for(context, as_json=as_json)},
             lambda s: ZoneSensor(s.thermal.zones),
-            supervisor_of(),
+            supervisor,
         )
+
+    try:
+        if wait:
+            daemon = Patience(settings(), context.places, supervisor, warn).until(begin)
+        else:
+            daemon = begin()
     except EdgefacedError as error:
         # Why doors stay shut is to be found where everything else about them is.
         record_trouble(context.places, "start", str(error))
         raise
+    if daemon is None:
+        return 0
     return conclude(daemon.run(), daemon.line, as_json=as_json)
 
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
@@ -15,6 +15,12 @@ import numpy as np
 import pytest
 from installation import Installation
 from tiny_pack import TinyPack
+
+from edgefaced.control.client import connect
+from edgefaced.errors import GalleryError, Waiting
+from edgefaced.events import Trouble
+from edgefaced.gallery.store import Gallery
+from edgefaced.ledger.store import Ledger
 
 CONFIG = """
 [camera]
@@ -37,14 +43,17 @@ PATIENCE_SECONDS = 60
 class Service:
     """The daemon as a service: its process, its notifications and the end of its log."""
 
-    def __init__(self, folder: Path, camera: str = REPLAY) -> None:
+    def __init__(self, folder: Path, camera: str = REPLAY, *, with_pack: bool = True) -> None:
         self.config = folder / "edgefaced.toml"
         noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
         assert cv2.imwrite(str(folder / "scene.png"), noise)
         self.text = CONFIG.format(camera=camera.format(folder / "scene.png"))
         self.config.write_text(self.text)
         here = Installation(folder)
-        here.pull(here.know(TinyPack()))
+        pack = here.know(TinyPack())
+        self.install_pack: Callable[[], object] = lambda: here.pull(pack)
+        if with_pack:
+            self.install_pack()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(folder / "notify"))
         self._socket.settimeout(PATIENCE_SECONDS)
@@ -52,7 +61,7 @@ class Service:
         with self.log.open("w") as stream:
             status = os.fstat(stream.fileno())
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "edgefaced", "run"],
+                [sys.executable, "-m", "edgefaced", "run", "--wait"],
                 env={
                     **os.environ,
                     "EDGEFACED_CONFIG": str(self.config),
@@ -129,6 +138,63 @@ def test_an_absent_camera_is_reported_and_holds_nothing_up(tmp_path: Path) -> No
         service.until("STOPPING=1")
         assert service.process.wait(PATIENCE_SECONDS) == 0
         assert "<3>camera DOWN: " in service.log.read_text()
+    finally:
+        service.end()
+
+
+def test_a_missing_pack_is_waited_for(tmp_path: Path) -> None:
+    service = Service(tmp_path, with_pack=False)
+    try:
+        heard = service.until("WATCHDOG=1")
+        assert heard[-2] == "READY=1"
+        waits = next(m for m in heard if m.startswith("STATUS="))
+        assert waits.startswith("STATUS=WAITING, nobody is recognised: ")
+        assert "edgefaced models pull tiny" in waits
+        with connect([tmp_path / "state" / "control.sock"]) as client:
+            for command in ("status", "doors", "events"):
+                with pytest.raises(Waiting, match="nobody is recognised: ") as refused:
+                    client.ask(command)
+                assert "edgefaced models pull tiny" in refused.value.hint
+
+        service.install_pack()
+        service.process.send_signal(signal.SIGHUP)
+        service.until("STATUS=camera up")
+        service.until("WATCHDOG=1")
+        with connect([tmp_path / "state" / "control.sock"]) as client:
+            assert client.ask("status")["status"]["pack"] == "tiny"
+        service.process.send_signal(signal.SIGTERM)
+        service.until("STOPPING=1")
+        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.log.read_text().count("waiting: ") == 1
+    finally:
+        service.end()
+
+
+def test_a_service_that_waits_can_be_stopped_and_has_said_why_in_the_ledger(tmp_path: Path) -> None:
+    service = Service(tmp_path, with_pack=False)
+    try:
+        service.until("WATCHDOG=1")
+        service.process.send_signal(signal.SIGTERM)
+        service.until("STOPPING=1")
+        assert service.process.wait(PATIENCE_SECONDS) == 0
+    finally:
+        service.end()
+    with Ledger.open(tmp_path / "state" / "events.db") as ledger:
+        (record,) = ledger.after(0, 10)
+    assert isinstance(record.event.happening, Trouble)
+    assert record.event.happening.where == "start"
+
+
+@pytest.mark.parametrize("damage", ["gallery.db", "gallery.key"])
+def test_damage_is_not_waited_for(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "state").mkdir()
+    key = tmp_path / "state" / "gallery.key"
+    Gallery.open(tmp_path / "state" / "gallery.db", key, create=True).close()
+    (tmp_path / "state" / damage).write_bytes(b"\x01" * 32)
+    service = Service(tmp_path)
+    try:
+        assert service.process.wait(PATIENCE_SECONDS) == GalleryError.exit_code
+        assert "<3>edgefaced: " in service.log.read_text()
     finally:
         service.end()
 

@@ -47,7 +47,7 @@ def test_the_unit_waits_longer_than_the_daemon_does() -> None:
 def test_a_unit_is_fitted_to_executable_and_user() -> None:
     unit = units.unit(OPT, "door")
     lines = unit.splitlines()
-    assert f"ExecStart={OPT} run" in lines
+    assert f"ExecStart={OPT} run --wait" in lines
     assert f"ExecStartPre={OPT} config check" in lines
     assert "User=door" in lines
     assert "Group=door" in lines
@@ -72,7 +72,7 @@ def test_a_unit_is_fitted_to_executable_and_user() -> None:
 )
 def test_a_path_is_written_as_systemd_reads_it(path: str, written: str) -> None:
     assert units.quoted(Path(path)) == written
-    assert f"ExecStart={written} run" in units.unit(Path(path), "edgefaced").splitlines()
+    assert f"ExecStart={written} run --wait" in units.unit(Path(path), "edgefaced").splitlines()
 
 
 def test_a_path_cannot_add_a_line() -> None:
