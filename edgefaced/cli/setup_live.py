@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from edgefaced.cli.context import CliContext
 from edgefaced.cli.own_line import own_line
@@ -20,6 +20,7 @@ from edgefaced.sinks.names import GalleryNames
 from edgefaced.sinks.wire import described
 
 LOOK_SECONDS = 0.2
+ASK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +47,34 @@ def look(context: CliContext, seconds: float, say: Callable[[str], None]) -> See
 
 
 def _lines(context: CliContext, seconds: float) -> Iterator[str]:
+    sockets = context.places.control_sockets(context.settings())
     try:
-        client = connect(context.places.control_sockets(context.settings()))
+        client = connect(sockets)
     except NotRunning:
         with own_line(context) as (line, tap, hub):
             yield "the camera gives pictures"
             yield from _of_a_line(context, line, tap, hub, seconds)
     else:
         with client:
-            yield from _of_the_daemon(client, seconds)
+            yield from _of_the_daemon(client, sockets, seconds)
 
 
-def _of_the_daemon(client: ControlClient, seconds: float) -> Iterator[str]:
-    camera = client.ask("status")["status"]["camera"]
-    yield f"camera {camera['name']}: {'gives pictures' if camera['up'] else 'DOWN'}"
-    up = bool(camera["up"])
+def _of_the_daemon(client: ControlClient, sockets: Sequence[Path], seconds: float) -> Iterator[str]:
     client.ask("events")
-    for body in client.follow(seconds):
-        if body["type"] == "camera":
-            up = bool(body["up"])
-        if (said := _said(body)) is not None:
-            yield said
+    end, up, faces = time.monotonic() + seconds, None, 0
+    while (left := end - time.monotonic()) > 0:
+        with connect(sockets) as asked:
+            status = asked.ask("status")["status"]
+        if status["camera"]["up"] is not up:
+            up = status["camera"]["up"]
+            yield f"camera {status['camera']['name']}: {'gives pictures' if up else 'DOWN'}"
+        # Who stood there already was decided before: no event comes of it.
+        if status["faces_in_view"] != faces:
+            faces = status["faces_in_view"]
+            yield f"faces in view: {faces}"
+        for body in client.follow(min(left, ASK_SECONDS)):
+            if (said := in_plain_words(body)) is not None:
+                yield said
     if not up:
         raise NotRunning("the daemon's camera gives no pictures", "`journalctl -u edgefaced`")
 
@@ -88,13 +96,7 @@ def _of_a_line(
                     seen.add(face.track.id)
                     yield face_found(face.detection.box.width)
             event = events.take(min(left, LOOK_SECONDS))
-            if event is not None and (said := _said(described(event, names.name_of))):
+            if event and (said := in_plain_words(described(event, names.name_of))):
                 yield said
             if line.crew.failures:
                 raise line.crew.failures[0].error
-
-
-def _said(body: dict[str, Any]) -> str | None:
-    if body["type"] == "lost":
-        return None
-    return in_plain_words(body)

@@ -22,7 +22,7 @@ class ControlClient(AbstractContextManager["ControlClient"]):
     def __init__(self, connection: socket.socket) -> None:
         """The socket is ours from now on."""
         self._connection = connection
-        self._file = connection.makefile("rb")
+        self._received = b""
 
     def ask(self, command: str, **options: object) -> Document:
         """The first line of the answer. Raises the error that the daemon gives as its answer."""
@@ -40,7 +40,7 @@ class ControlClient(AbstractContextManager["ControlClient"]):
     def follow(self, seconds: float | None = None) -> Iterator[Document]:
         """The lines after the first until the daemon ends the stream, or for so many seconds.
 
-        After these nothing more can be asked in this conversation.
+        It may be called again: no line is lost between.
         """
         end = None if seconds is None else time.monotonic() + seconds
         while True:
@@ -57,7 +57,6 @@ class ControlClient(AbstractContextManager["ControlClient"]):
             yield document
 
     def close(self) -> None:
-        self._file.close()
         self._connection.close()
 
     def __exit__(self, *_: object) -> None:
@@ -71,10 +70,17 @@ class ControlClient(AbstractContextManager["ControlClient"]):
             raise NotRunning(f"the daemon does not answer within {ANSWER_SECONDS:g} s") from error
 
     def _line(self) -> bytes:
-        try:
-            return self._file.readline(MOST_LINE_BYTES)
-        except ConnectionError:  # it closed without having read all that was sent
-            return b""
+        """Empty at the end. Raises TimeoutError, and what was received so far stays."""
+        while b"\n" not in self._received and len(self._received) < MOST_LINE_BYTES:
+            try:
+                data = self._connection.recv(65536)
+            except ConnectionError:  # it closed without having read all that was sent
+                data = b""
+            if not data:
+                break
+            self._received += data
+        line, newline, self._received = self._received.partition(b"\n")
+        return line + newline
 
 
 def _document(line: bytes) -> Document | None:
