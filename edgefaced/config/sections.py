@@ -72,7 +72,7 @@ class InferenceSection(Section):
     """Cores of the NPU by number; absent: core 0, and 1 for the embedder where there is one."""
     embedder_cores: tuple[Annotated[int, Field(ge=0, le=2)], ...] | None = None
     zero_copy: Literal["auto", "off"] = "auto"
-    """"auto": pictures are drawn into the NPU's memory, where its library can do that."""
+    """"auto": pictures are drawn into the NPU's memory, or read where the camera left them."""
 
 
 class DetectionSection(Section):
