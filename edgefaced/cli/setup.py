@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import complain, fail, json_option, note, plain, print_json, stdout
 from edgefaced.cli.setup_options import SECONDS, setup_options, wishes_of
 from edgefaced.errors import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @setup_options
 @click.option(
     "--live",
-    type=click.FloatRange(min=0),
+    type=NumberRange(min=0),
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",

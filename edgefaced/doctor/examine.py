@@ -76,7 +76,7 @@ def examine(
     yield from records.gallery(places)
     yield from records.ledger(places)
     yield from running.service(around.service, around.unit_state)
-    expected = around.service.unit.exists()
+    expected = around.service.installed
     yield from running.daemon(places.control_sockets(settings), expected=expected)
 
 

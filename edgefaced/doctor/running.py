@@ -18,12 +18,12 @@ ASK_SECONDS = 10
 
 def service(place: Place, state: Callable[[], str | None]) -> Iterator[Finding]:
     """Whether the unit is there, and what systemd says of it."""
-    if not place.unit.exists():
+    if not place.installed:
         yield well("service", "not installed; `sudo edgefaced install-service` starts it at boot")
         return
     now = state()
     if now is None:
-        yield warning("service", f"{place.unit} is there, and systemd does not run this machine")
+        yield warning("service", f"{UNIT} is there, and systemd does not run this machine")
     elif now in ("active", "reloading"):
         yield well("service", now)
     elif now == "activating":

@@ -66,9 +66,14 @@ def _is_address(host: str) -> bool:
 def install_steps(place: Place, wish: Wish, *, active: bool = False) -> list[Step]:
     """What is to be done, in order. `active`: the service runs at the moment.
 
-    Raises UsageError for a user or an executable that cannot stand in a unit.
+    Of a package's service the files stay as they are. Raises UsageError for a user or an
+    executable that cannot stand in a unit.
     """
     accounts = Accounts(place.root)
+    if place.packaged:
+        ours = [_configuration(place, wish.user, accounts), _ownership(place, wish.user, accounts)]
+        reach = list(_reach(place, wish.reach))
+        return [*ours, *reach, *_start(place, wish, changed=reach, active=active)]
     steps = [
         *_account(place, wish.user, accounts),
         *_folders(place, wish.user, accounts),

@@ -248,3 +248,22 @@ def test_planning_reads_modes_too(tmp_path: Path) -> None:
             next(s for s in install_steps(place, WISH) if str(place.rules) in s.what).needed
             is needed
         )
+
+
+def test_a_packages_service_keeps_its_files_and_gets_what_the_configuration_needs(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    unit = place.at(f"/usr/lib/systemd/system/{UNIT}")
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\n")
+    assert (place.packaged, place.installed) == (True, True)
+    steps = install_steps(place, Wish(WISH.executable, reach=units.NETWORK))
+    assert written(steps, tmp_path) == [
+        "/etc/edgefaced/edgefaced.toml",
+        "/etc/systemd/system/edgefaced.service.d/50-edgefaced-reach.conf",
+    ]
+    assert not tools(steps)
+    place.unit.parent.mkdir(parents=True)
+    place.unit.write_text("[Service]\n")
+    assert (place.packaged, place.installed) == (False, True), "ours hides it"
