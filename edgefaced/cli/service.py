@@ -60,6 +60,8 @@ def install_service(
             note(f"before it can start: {obstacle}")
     wish = Wish(software.executable, user, not no_start, reach_of(settings))
     steps = install_steps(place, wish, active=root is None and is_active())
+    if place.packaged:
+        note("unit, user, folders and device rules are the Debian package's and stay as they are")
     code = carry_out(steps, place, dry_run=dry_run, as_json=as_json, body={})
     if code == 0 and root is None and not dry_run and not as_json:
         note("`systemctl status edgefaced` shows it, `journalctl -fu edgefaced` what it sees")

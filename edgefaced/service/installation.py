@@ -13,6 +13,7 @@ from pathlib import Path
 
 from edgefaced.config.settings import Settings
 from edgefaced.config.sinks import host_in, is_loopback
+from edgefaced.errors import UsageError
 from edgefaced.service import units
 from edgefaced.service.place import UNIT, Accounts, Place
 from edgefaced.service.steps import HandOver, Link, Remove, Run, Step, WriteFile, owned_by_others
@@ -71,6 +72,8 @@ def install_steps(place: Place, wish: Wish, *, active: bool = False) -> list[Ste
     """
     accounts = Accounts(place.root)
     if place.packaged:
+        if wish.user != units.USER:
+            raise UsageError(f"--user {wish.user}", f"the package's service runs as {units.USER}")
         ours = [_configuration(place, wish.user, accounts), _ownership(place, wish.user, accounts)]
         reach = list(_reach(place, wish.reach))
         return [*ours, *reach, *_start(place, wish, changed=reach, active=active)]

@@ -38,16 +38,6 @@ class Place:
         return self.unit.exists() or self.packaged
 
     @property
-    def packaged(self) -> bool:
-        """Whether a package of the distribution brought unit, user, folders and rules."""
-        return self.at(f"/usr/lib/systemd/system/{UNIT}").exists()
-
-    @property
-    def installed(self) -> bool:
-        """Whether the service is there, however it came."""
-        return self.packaged or self.unit.exists()
-
-    @property
     def drop_ins(self) -> Path:
         return self.at(f"/etc/systemd/system/{UNIT}.d")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from edgefaced.errors import ServiceError
 from edgefaced.gallery.lock import draft_of
 from edgefaced.service import units
 from edgefaced.service.place import UNIT, Accounts, Place
@@ -12,7 +13,15 @@ from edgefaced.service.steps import Overwrite, Remove, Run, Step
 
 
 def uninstall_steps(place: Place, *, purge: bool = False) -> list[Step]:
-    """What is to be done, in order; `purge` takes gallery, key, models, configuration and user."""
+    """What is to be done, in order; `purge` takes gallery, key, models, configuration and user.
+
+    Raises ServiceError where it is a package's to take away.
+    """
+    if place.packaged:
+        raise ServiceError(
+            "the service came with the Debian package",
+            "`apt remove edgefaced`, or `apt purge edgefaced` with people, key and configuration",
+        )
     steps = [*_stop(place), *_files(place)]
     if place.root is None:
         forget, there = Run(("systemctl", "daemon-reload")), place.unit.exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgefaced.config.settings import Settings
+from edgefaced.errors import ServiceError, UsageError
 from edgefaced.service import units
 from edgefaced.service.installation import Wish, install_steps, reach_of
 from edgefaced.service.place import UNIT, Place
@@ -264,6 +265,11 @@ def test_a_packages_service_keeps_its_files_and_gets_what_the_configuration_need
         "/etc/systemd/system/edgefaced.service.d/50-edgefaced-reach.conf",
     ]
     assert not tools(steps)
+    with pytest.raises(UsageError, match="--user door"):
+        install_steps(place, Wish(WISH.executable, user="door"))
+    for purge in (False, True):
+        with pytest.raises(ServiceError, match="the Debian package"):
+            uninstall_steps(place, purge=purge)
     place.unit.parent.mkdir(parents=True)
     place.unit.write_text("[Service]\n")
     assert (place.packaged, place.installed) == (False, True), "ours hides it"
