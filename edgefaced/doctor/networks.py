@@ -11,6 +11,7 @@ import numpy as np
 
 from edgefaced.doctor.finding import Finding, Level, failed, fault, warning, well
 from edgefaced.errors import ConfigError, DependencyMissing, ModelError
+from edgefaced.inference.feeds import FREE
 from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.serving import Serving
 from edgefaced.models.golden import IMAGE
@@ -69,7 +70,8 @@ def try_network(trial: Trial, spec: ModelSpec, size: int) -> Iterator[Finding]:
 
 def _run(backend: InferenceBackend, size: int, trial: Trial) -> tuple[float, NpuReading | None]:
     """Median milliseconds of a run, and the NPU's load while it was busy."""
-    image: U8 = np.random.default_rng(1).integers(0, 256, (1, size, size, 3), dtype=np.uint8)
+    sides = [size if side == FREE else side for side in backend.inputs[0].shape[1:3]]
+    image: U8 = np.random.default_rng(1).integers(0, 256, (1, *sides, 3), dtype=np.uint8)
     seconds = trial.seconds if trial.read_load() is not None else 0.0
     times: list[float] = []
     end = time.monotonic() + seconds

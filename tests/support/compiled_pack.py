@@ -24,8 +24,10 @@ def golden_file(arrays: Arrays) -> bytes:
     return file.getvalue()
 
 
-def picture(side: int, seed: int = 5) -> NDArray[np.uint8]:
-    return np.random.default_rng(seed).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
+def picture(side: int, seed: int = 5, height: int | None = None) -> NDArray[np.uint8]:
+    """A square one without a `height`."""
+    shape = (1, height or side, side, 3)
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Compiled:
 
     @property
     def side(self) -> int:
-        return int(self.image.shape[1])
+        """The larger one, the width."""
+        return int(self.image.shape[2])
 
     @property
     def golden_bytes(self) -> bytes:
@@ -75,7 +78,7 @@ target = "{self.target}"
 kind = "{self.kind}"
 precision = "{self.precision}"
 width = {self.side}
-height = {self.side}
+height = {self.image.shape[1]}
 file = "{file}"
 size_bytes = {len(self.data)}
 sha256 = "{digest(self.data)}"
@@ -94,15 +97,18 @@ lowest_cosine = {self.lowest_cosine}
         return dict(zip(self.names, (self.data, self.golden_bytes), strict=True))
 
 
-def compiled_detector(tiny: TinyPack, side: int = SIZE, **more: Any) -> Compiled:
+def compiled_detector(
+    tiny: TinyPack, side: int = SIZE, height: int | None = None, **more: Any
+) -> Compiled:
     random = np.random.default_rng(side)
-    cells = CELLS * (side // SIZE) ** 2
+    cells = CELLS * (side // SIZE) * ((height or side) // (SIZE // 2)) // 2
     outputs = {
         name: random.random((cells, width), dtype=np.float32)
         for name, width in (("score", 1), ("box", 4), ("landmarks", 10))
     }
     data = more.pop("data", b"a detector of %d pixels" % side)
-    return Compiled("detector", tiny.detector, data, outputs, picture(side), **more)
+    image = picture(side, height=height)
+    return Compiled("detector", tiny.detector, data, outputs, image, **more)
 
 
 def compiled_embedder(tiny: TinyPack, **more: Any) -> Compiled:

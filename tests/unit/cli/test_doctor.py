@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from compiled_pack import Compiled, Conversion, compiled_detector, compiled_embedder
 from fake_rknnlite import Board, Network, install
@@ -20,19 +21,25 @@ from tiny_pack import TinyPack
 from edgefaced.checkup import Machine
 from edgefaced.cli.main import run
 from edgefaced.config.places import Places, places_of_this_process
+from edgefaced.config.sections import InferenceSection
 from edgefaced.config.settings import Settings, read_settings
 from edgefaced.doctor import board as board_checks
 from edgefaced.doctor.examine import Surroundings, examine
 from edgefaced.doctor.finding import Finding, Level
+from edgefaced.doctor.networks import Trial, try_network
 from edgefaced.errors import SensorError
 from edgefaced.events import Event, Trouble
 from edgefaced.gallery.store import Gallery
 from edgefaced.inference.rockchip import Npu
 from edgefaced.ledger.store import Ledger
 from edgefaced.models.bring_in import bring_in
+from edgefaced.models.manifest import parse_manifest
+from edgefaced.recognition.choose import Means, open_network
+from edgefaced.recognition.detector import NetworkDetector
 from edgefaced.sensors.npu import NpuReading
 from edgefaced.sensors.thermal import ScriptedSensor
 from edgefaced.service.place import Place
+from edgefaced.types import Frame, PixelFormat, Role
 
 CONFIG = """
 [camera]
@@ -254,6 +261,32 @@ def test_an_npu_that_works_is_proved(places: Places, rock: Callable[..., Surroun
     assert "input: copied (inference.zero_copy is off)" in said[0]
     assert said[1] == ("the NPU's load counter moved from 40% to 40% at 1000 MHz (rknpu_ondemand)")
     assert " ms on the NPU, " in said[2]
+
+
+@pytest.mark.usefixtures("places")
+def test_a_network_that_is_wider_than_high_is_tried_as_it_is(
+    own_places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = TinyPack()
+    wide = compiled_detector(tiny, 64, 32)
+    here = Installation(own_places)
+    bring_in(
+        Conversion((wide,)).write(own_places / "x"), None, here.store, here.workshop, here.told
+    )
+    install(monkeypatch, Board({wide.data: giving(wide)}))
+    library = own_places / "librknnrt.so"
+    library.write_bytes(b"")
+    means = Means(InferenceSection(zero_copy="off"), npu(library), lambda serving: None)
+    spec = parse_manifest(tiny.manifest.encode(), "tiny").of_role(Role.DETECTOR)
+    found = [*try_network(Trial(here.store, means, 1, lambda: BUSY, 0.0), spec, 64)]
+    assert faults(found) == []
+    assert "tiny-detector on rk3588 core 0, int8, self-test 1.0000" in found[0].message
+    network = open_network(here.store, spec, 64, 1, means)
+    detector = NetworkDetector(network, spec, size=64)
+    assert (detector.input_width, detector.input_height) == (64, 32)
+    pixels = np.zeros((180, 320, 3), np.uint8)
+    detector.detect(Frame(0, 0, pixels, PixelFormat.BGR))
+    network.close()
 
 
 def test_an_npu_whose_counter_does_not_move_is_a_fault(
