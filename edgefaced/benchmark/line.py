@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 import cv2
 
 from edgefaced.assembly import close_size, whole_size
+from edgefaced.benchmark.copied import Copied
 from edgefaced.benchmark.film import Film, Pace
 from edgefaced.benchmark.line_rig import PATIENCE_SECONDS, Bench, line_on
-from edgefaced.benchmark.passing import Decided, NetworkCosts, Passing, delays
+from edgefaced.benchmark.passing import Decided, InputBytes, NetworkCosts, Passing, delays
 from edgefaced.benchmark.quiet import Noise, Watch, settle
 from edgefaced.benchmark.serial import (
     NAME,
@@ -61,6 +62,8 @@ class LineFigures:
 
     film: str
     costs: NetworkCosts
+    copied: Copied | None
+    """By the first passing of ours."""
     ours: tuple[Passing, ...]
     ours_live: Passing
     """In the film's own time, on `live_film`."""
@@ -135,6 +138,8 @@ def run_line(
         whole_looks=figures.looks["whole"],
         close_looks=figures.looks["close"],
         embeddings=figures.embeddings,
+        faces=figures.faces,
+        bytes_copied=figures.bytes_copied,
     )
 
 
@@ -160,7 +165,7 @@ def measure_line(
         embedding = recogniser.embed(recogniser.observe(frame)[0].aligned)
         with bench.open_gallery() as gallery:
             gallery.enrol("Somebody", [NewTemplate(embedding)])
-        costs = network_costs(bench, frame)
+        costs, inputs = network_costs(bench, frame)
         looks = {NAME: look_with(recogniser, bench)}
         if beside_insightface:
             from edgefaced.benchmark.insightface_peer import open_insightface
@@ -201,6 +206,7 @@ def measure_line(
     return LineFigures(
         film=film.name,
         costs=costs,
+        copied=inputs.copied(ours[0]),
         ours=tuple(ours),
         ours_live=ours_live,
         stages=stage_costs(clocks.times, hooked.times, ours_live.frames),
@@ -246,8 +252,8 @@ def frame_with_face(film: Film, detect: Callable[[Frame], Sequence[object]]) -> 
                     return Frame(0, 0, frame.pixels.copy(), frame.pixel_format)
 
 
-def network_costs(bench: Bench, frame: Frame) -> NetworkCosts:
-    """Processor time of each network on a frame with a face, in turns; medians."""
+def network_costs(bench: Bench, frame: Frame) -> tuple[NetworkCosts, InputBytes]:
+    """Processor time of each network on a frame with a face, in turns; medians. Its inputs, too."""
     spec, whole_side = bench.manifest.of_role(Role.DETECTOR), whole_size(bench.settings)
     with (
         bench.open_recogniser() as recogniser,
@@ -256,9 +262,10 @@ def network_costs(bench: Bench, frame: Frame) -> NetworkCosts:
         whole = NetworkDetector(network, spec, size=whole_side)
         close = NetworkDetector(network, spec, size=close_size(bench.manifest))
         face = recogniser.observe(frame)[0]
-        part = crop(frame, square_around(face.detection.box, REGION_SIDES))
+        part = crop(frame, square_around(face.detection.box, REGION_SIDES, frame))
+        region = frame if part is None else part[0]
         whole.feed(frame)
-        close.feed(frame if part is None else part[0])
+        close.feed(region)
         far, near, embed = take_turns(
             [
                 Contender("whole", whole.infer),
@@ -268,4 +275,5 @@ def network_costs(bench: Bench, frame: Frame) -> NetworkCosts:
             COST_ROUNDS,
             settle=settle,
         )
-    return NetworkCosts(median(far.cpu_ms), median(near.cpu_ms), median(embed.cpu_ms))
+    inputs = InputBytes(whole.input_bytes(frame), close.input_bytes(region))
+    return NetworkCosts(median(far.cpu_ms), median(near.cpu_ms), median(embed.cpu_ms)), inputs

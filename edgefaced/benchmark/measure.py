@@ -12,6 +12,7 @@ from typing import Literal
 
 import cv2
 
+from edgefaced.benchmark.copied import Copied
 from edgefaced.benchmark.crowd import empty_gallery, enrol_crowd
 from edgefaced.benchmark.peer import Peer
 from edgefaced.benchmark.pipeline import Pipeline, PipelineFigures, figures, open_pipeline
@@ -59,6 +60,7 @@ class SizeFigures:
     size: int
     picture: str
     pipeline: PipelineFigures
+    copied: Copied
     comparisons: tuple[Comparison, ...]
     noise: Noise
 
@@ -100,7 +102,8 @@ def measure(
                 told(f"in turns at {size}", done, plan.rounds)
 
             sides = compare(pipeline, index, frame, peers, plan.rounds, turned) if peers else ()
-            yield SizeFigures(size, picture, stages, sides, watch.noise())
+            copied = pipeline.copied(frame)
+            yield SizeFigures(size, picture, stages, copied, sides, watch.noise())
 
 
 def choose_picture(plan: Plan, store: ModelStore, pipeline: Pipeline) -> tuple[str, Frame]:

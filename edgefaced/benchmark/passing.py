@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from edgefaced.benchmark.copied import FACE_BYTES, Copied
 from edgefaced.types import Outcome
 
 
@@ -34,6 +35,9 @@ class Passing:
     whole_looks: int
     close_looks: int
     embeddings: int
+    faces: int = 0
+    """That were cut out of frames, where they are counted."""
+    bytes_copied: int | None = None
 
     @property
     def frames_per_second(self) -> float:
@@ -61,6 +65,26 @@ class NetworkCosts:
             + passing.embeddings * self.embed_ms
         )
         return total / passing.frames
+
+
+@dataclass(frozen=True, slots=True)
+class InputBytes:
+    """Of the detector's two networks."""
+
+    whole: int
+    close: int
+
+    def copied(self, passing: Passing) -> Copied | None:
+        """Bytes a look; None where nobody counted, or nothing was looked at."""
+        looks = passing.whole_looks + passing.close_looks
+        if passing.bytes_copied is None or not looks:
+            return None
+        bar = (
+            passing.whole_looks * self.whole
+            + passing.close_looks * self.close
+            + passing.faces * FACE_BYTES
+        )
+        return Copied(passing.bytes_copied / looks, bar / looks)
 
 
 def delays(line: Sequence[Decided], serial: Sequence[Decided]) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from edgefaced.benchmark.clocked import ClockedBackend
+from edgefaced.benchmark.copied import FACE_BYTES, Copied
 from edgefaced.benchmark.spread import Spread, spread
 from edgefaced.config.sections import InferenceSection
 from edgefaced.core.decision import decide
@@ -138,6 +139,13 @@ class Pipeline:
             back_to_back=spread(_ms([detect() + embed() for _ in range(runs)])),
             bytes_in=(finding.bytes_in, embedding.bytes_in),
             bytes_out=(finding.bytes_out, embedding.bytes_out),
+        )
+
+    def copied(self, frame: Frame) -> Copied:
+        """For a frame of one face."""
+        return Copied(
+            self._detector.bytes_copied(frame) + FACE_BYTES,
+            self._detector.input_bytes(frame) + FACE_BYTES,
         )
 
     def pass_through(self, frame: Frame, index: GalleryIndex) -> Passage:

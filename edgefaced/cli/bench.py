@@ -28,6 +28,7 @@ from edgefaced.cli.bench_line_report import (
 )
 from edgefaced.cli.bench_report import (
     comparison_lines,
+    copied_line,
     machine_body,
     machine_line,
     match_body,
@@ -38,6 +39,7 @@ from edgefaced.cli.bench_report import (
     start_lines,
 )
 from edgefaced.cli.context import CliContext, pass_context
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import json_option, note, plain, print_json, stderr, stdout
 from edgefaced.errors import UsageError, extra
 from edgefaced.inference.threads import default_threads
@@ -275,7 +277,7 @@ def start(
 )
 @click.option(
     "--slower-ms",
-    type=click.FloatRange(0.0),
+    type=NumberRange(0, 60_000),
     multiple=True,
     help="How old frames are when they are judged by a recogniser that takes so much longer.",
 )
@@ -362,6 +364,7 @@ def _print_size(figures: SizeFigures) -> None:
     stdout.print()
     stdout.print(plain(f"{figures.size} x {figures.size}, {figures.picture}"))
     stdout.print(stage_table(figures.pipeline))
+    stdout.print(plain(copied_line(figures.copied)))
     for line in comparison_lines(figures.comparisons):
         stdout.print(plain(line))
     stdout.print(plain(noise_line(figures.noise)))

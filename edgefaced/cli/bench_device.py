@@ -19,6 +19,7 @@ from edgefaced.cli.bench_device_report import (
     window_table,
 )
 from edgefaced.cli.bench_report import machine_line
+from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import plain, print_json, stdout
 from edgefaced.config.settings import Settings
 from edgefaced.inference.rockchip import find_npu
@@ -31,7 +32,7 @@ def device_options(command: Command) -> Command:
     """Adds `--device` and `--minutes`."""
     command = click.option(
         "--minutes",
-        type=click.FloatRange(0.0, 24 * 60),
+        type=NumberRange(0, 24 * 60),
         default=1.0,
         show_default=True,
         help="How long --device keeps it up; heat shows after ten.",

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from edgefaced.benchmark.line import LineFigures, Rival
 from edgefaced.benchmark.passing import Passing
+from edgefaced.cli.bench_report import copied_body, copied_line
 
 
 def line_table(figures: LineFigures) -> Table:
@@ -76,6 +77,8 @@ def line_lines(figures: LineFigures) -> list[str]:
             f"{rival.live.name}: {median(rival.cpu_ratios):.2f}x our processor time "
             f"({min(rival.cpu_ratios):.2f} to {max(rival.cpu_ratios):.2f}); {_agreed(rival)}"
         )
+    if figures.copied is not None:
+        lines.append(copied_line(figures.copied))
     lines.append("capture to decision, in the film's own time:")
     for live in (figures.ours_live, *(rival.live for rival in figures.rivals)):
         lines.append(f"  {live.name}: {_ages(live)}, {live.cpu_per_minute:.2f} CPU s a minute")
@@ -94,6 +97,7 @@ def line_body(figures: LineFigures) -> dict[str, Any]:
         "film": figures.film,
         "network_ms": asdict(figures.costs),
         "network_share": figures.network_share,
+        "copied": None if figures.copied is None else copied_body(figures.copied),
         "ours": [_passing(p) for p in figures.ours],
         "ours_live": _passing(figures.ours_live),
         "stages": [asdict(stage) for stage in figures.stages],

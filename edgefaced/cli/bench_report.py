@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from edgefaced.benchmark.copied import Copied
 from edgefaced.benchmark.machine import Machine, this_machine
 from edgefaced.benchmark.matching import MatchFigures
 from edgefaced.benchmark.measure import SizeFigures
@@ -67,6 +68,19 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> list[str]:
     return lines
 
 
+def copied_line(copied: Copied) -> str:
+    over = copied.bytes_per_frame - copied.bar_bytes
+    return (
+        f"bytes copied a frame: {copied.bytes_per_frame:,.0f}; the detector's input and 112x112x3 "
+        f"a face are {copied.bar_bytes:,.0f}: "
+        + ("no more than these" if copied.holds else f"{over:,.0f} MORE than these")
+    )
+
+
+def copied_body(copied: Copied) -> dict[str, Any]:
+    return {**asdict(copied), "holds": copied.holds}
+
+
 def size_body(figures: SizeFigures) -> dict[str, Any]:
     """One detector size; a stage's name is a key."""
     return {
@@ -75,6 +89,7 @@ def size_body(figures: SizeFigures) -> dict[str, Any]:
         "stages": {stage.name: asdict(stage.times) for stage in figures.pipeline.stages},
         "outside_networks": asdict(figures.pipeline.outside_networks),
         "total": asdict(figures.pipeline.total),
+        "copied": copied_body(figures.copied),
         "beside": [asdict(comparison) for comparison in figures.comparisons],
         "noise": asdict(figures.noise),
     }

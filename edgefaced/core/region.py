@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
@@ -9,11 +11,23 @@ from edgefaced.types import Box, FaceDetection, Frame, PixelFormat
 SUBSAMPLED = {PixelFormat.NV12, PixelFormat.I420, PixelFormat.YUYV}
 
 
-def square_around(box: Box, factor: float) -> Box:
-    """The square with the box's centre whose side is `factor` times the box's longer side."""
-    x, y = box.centre
-    half = max(box.width, box.height) * factor / 2
-    return Box(x - half, y - half, x + half, y + half)
+SIDE_STEP_PX = 32
+"""A side of so many pixels goes into a network's input in bands; an odd one, in one piece."""
+
+
+def square_around(box: Box, factor: float, frame: Frame) -> Box:
+    """A square of whole pixels around the box's centre, moved into the frame where it leaves it.
+
+    Its side is `factor` times the box's longer side, the next SIDE_STEP_PX, as far as that fits.
+    """
+    wished = max(box.width, box.height) * factor
+    steps = math.ceil(wished / SIDE_STEP_PX)
+    side = min(max(steps, 1) * SIDE_STEP_PX, frame.width, frame.height)
+    left, top = (
+        min(max(int(centre - side / 2), 0), whole - side) // 2 * 2
+        for centre, whole in zip(box.centre, (frame.width, frame.height), strict=True)
+    )
+    return Box(left, top, left + side, top + side)
 
 
 def crop(frame: Frame, region: Box) -> tuple[Frame, int, int] | None:

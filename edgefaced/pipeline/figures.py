@@ -77,6 +77,8 @@ class Figures:
     """whole, close."""
     decisions: Counter[str] = field(default_factory=Counter)
     """By outcome."""
+    faces: int = 0
+    """Cut out of frames, to be judged."""
     embeddings: int = 0
     bytes_copied: int = 0
     batches_displaced: int = 0

@@ -148,6 +148,7 @@ class Perceiver:
         self._freshness.looked(aligned - started)
         if faces:
             self._figures.stages["align"].record((aligned - found) / 1e9)
+            self._figures.faces += len(faces)
             self._other_bytes += BYTES_PER_FACE * len(faces)
         self._figures.bytes_copied = watcher.bytes_copied + self._other_bytes
         return FaceBatch(small.sequence, small.captured_ns, faces, left + result.left)

@@ -139,7 +139,7 @@ class Watcher:
     def _look_closely(self, frame: Frame, tracks: Sequence[Track]) -> list[FaceDetection]:
         found: list[FaceDetection] = []
         for track in tracks:
-            part = crop(frame, square_around(track.box, REGION_SIDES))
+            part = crop(frame, square_around(track.box, REGION_SIDES, frame))
             if part is None or self._close is None:
                 continue
             region, left, top = part

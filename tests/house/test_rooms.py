@@ -147,6 +147,16 @@ def test_only_the_command_line_speaks_click_and_rich(module: Path) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name)
+def test_numbers_of_the_command_line_are_numbers(module: Path) -> None:
+    """Not NaN nor infinite, which click's own types take."""
+    attributes = (
+        n for n in ast.walk(ast.parse(module.read_text())) if isinstance(n, ast.Attribute)
+    )
+    loose = {ast.unparse(a) for a in attributes} & {"click.FloatRange", "click.FLOAT"}
+    assert not loose or name(module) == "cli/numbers.py", "edgefaced.cli.numbers.NumberRange"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
 def test_modules_are_short_and_rooms_have_names(module: Path) -> None:
     assert len(module.read_text().splitlines()) <= 400, "one idea each"
     assert module.stem not in {"util", "utils", "common", "helper", "helpers", "misc"}

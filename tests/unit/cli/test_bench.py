@@ -48,6 +48,12 @@ def test_every_stage_is_measured_at_every_size(
         assert all(stage["n"] == 4 and stage["p50_ms"] > 0 for stage in size["stages"].values())
         assert size["total"]["p50_ms"] > size["outside_networks"]["p50_ms"] > 0
         assert size["beside"] == []
+        assert size["copied"]["bytes_per_frame"] == size["copied"]["bar_bytes"]
+        assert size["copied"]["holds"]
+    assert [size["copied"]["bar_bytes"] for size in body["sizes"]] == [
+        320 * 192 * 3 + 112 * 112 * 3,
+        640 * 384 * 3 + 112 * 112 * 3,
+    ]
     assert body["machine"]["onnxruntime"]
     assert body["threads"] >= 1
 
@@ -59,7 +65,15 @@ def test_a_person_reads_a_table(one_face: str, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert all(stage in said for stage in STAGES)
     assert "outside the networks" in said
+    assert "bytes copied a frame: 221,952" in said
+    assert "no more than these" in said
     assert "meanwhile other processes had" in said
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "1e9"])
+def test_a_delay_is_a_number(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "line", "--slower-ms", number]) == 2
+    assert "Invalid value for '--slower-ms'" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("places")

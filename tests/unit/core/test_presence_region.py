@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from edgefaced.core.letterbox import fit
 from edgefaced.core.presence import PresenceGate, PresenceLimits, luma_thumb
-from edgefaced.core.region import crop, shifted, square_around
+from edgefaced.core.region import SIDE_STEP_PX, crop, shifted, square_around
+from edgefaced.core.sampling import bytes_drawn
 from edgefaced.types import U8, Box, FaceDetection, Frame, PixelFormat
 
 FRAME = 1 / 30
@@ -114,7 +116,32 @@ def test_a_detection_of_a_part_lies_in_the_whole() -> None:
     assert whole.box == Box(11, 22, 13, 24)
     assert whole.landmarks[0].tolist() == [11, 21]
     assert whole.landmarks.dtype == np.float32
-    assert square_around(Box(0, 0, 10, 20), 2) == Box(-15, -10, 25, 30)
+
+
+@pytest.mark.parametrize(
+    ("face", "square"),
+    [
+        (Box(300, 200, 340, 260), Box(256, 166, 384, 294)),
+        (Box(0, 0, 10, 20), Box(0, 0, 64, 64)),
+        (Box(630, 350, 650, 370), Box(576, 296, 640, 360)),
+        (Box(100, 0, 400, 300), Box(70, 0, 430, 360)),
+        (Box(10, 10, 10, 10), Box(0, 0, 32, 32)),
+    ],
+)
+def test_a_region_is_a_square_inside_the_frame(face: Box, square: Box) -> None:
+    frame = Frame(0, 0, np.zeros((360, 640, 3), np.uint8), PixelFormat.BGR)
+    assert square_around(face, 2, frame) == square
+    part = crop(frame, square)
+    assert part is not None
+    assert (part[0].width, part[0].height) == (square.width, square.height)
+
+
+@pytest.mark.parametrize("pixel_format", [f for f in PixelFormat if f is not PixelFormat.YUYV])
+def test_a_region_of_any_face_is_drawn_without_anything_between(
+    pixel_format: PixelFormat,
+) -> None:
+    for side in (*range(SIDE_STEP_PX, 720, SIDE_STEP_PX), 720):
+        assert bytes_drawn(pixel_format, fit(side, side, 160, 160)) == 3 * 160 * 160
 
 
 def test_what_moves_beside_a_known_person_is_told_from_the_person() -> None:
