@@ -2,7 +2,7 @@
 # Makes the disk that every test machine starts from: Debian 13, whose own kernel (6.12) has vivid,
 # udmabuf and the dma-heap, so that nothing comes from backports.
 #
-#   image.sh FOLDER      leaves vmlinuz, initrd.img and root.ext4 there
+#   image.sh FOLDER      leaves vmlinuz, initrd.img, root.tar and root.ext4 there
 #
 # Needs root, mmdebstrap and e2fsprogs; nothing is mounted by hand and no virtualisation is needed.
 set -euo pipefail
@@ -37,8 +37,13 @@ mmdebstrap "${lean[@]}" --include="$system,$product,$scenery,$picamera2" \
     --customize-hook='chroot "$1" systemctl --quiet disable mosquitto' \
     --customize-hook='chroot "$1" systemctl --quiet mask apt-daily.timer apt-daily-upgrade.timer \
         dpkg-db-backup.timer e2scrub_all.timer fstrim.timer serial-getty@ttyS0.service getty@tty1.service' \
-    --customize-hook='mkdir -p "$1/var/log/journal" "$1/cargo"
+    --customize-hook='mkdir -p "$1/var/log/journal" "$1/cargo" "$1/etc/systemd/system/service.d"
         echo door > "$1/etc/hostname"
+        # Not a first boot, at which systemd would enable every service that there is.
+        echo 0000000000000000000000000000d008 > "$1/etc/machine-id"
+        # An emulated processor, perhaps one of several on a busy machine.
+        printf "[Service]\nTimeoutStartSec=15min\n" > "$1/etc/systemd/system/service.d/emulated.conf"
+        printf "fakegpio\nfakethermal\n" > "$1/etc/modules-load.d/board.conf"
         printf "/dev/vda / ext4 rw 0 1\ncargo /cargo 9p ro,trans=virtio,version=9p2000.L,msize=262144 0 0\n" > "$1/etc/fstab"' \
     "$suite" "$folder/root"
 wait "$building"
@@ -56,6 +61,7 @@ ln -s /etc/systemd/system/agent.service "$root/etc/systemd/system/multi-user.tar
 
 cp "$root"/boot/vmlinuz-* "$folder/vmlinuz"
 cp "$root"/boot/initrd.img-* "$folder/initrd.img"
+tar -C "$root" --numeric-owner -cf "$folder/root.tar" .
 mke2fs -q -t ext4 -L root -d "$root" "$folder/root.part" 4G
 mv "$folder/root.part" "$folder/root.ext4"
 rm -rf "$root" "$modules"

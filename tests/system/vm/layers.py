@@ -11,13 +11,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.system.vm.machine import Hardware, Machine, SceneError
+from tests.system.vm.machine import CONFIGURATION, SceneError, shorten
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -34,9 +33,14 @@ class Layers:
 
     base: Path
     disk: Path
-    has_pack: bool
-    said: str
-    """What the installation printed."""
+    package: Path
+    weights: tuple[Path, ...]
+    """What the pack `PACK` is made of, and was installed from; nothing where there is none here."""
+
+    @property
+    def bare_disk(self) -> Path:
+        """Debian alone."""
+        return self.base / "root.ext4"
 
     @property
     def kernel(self) -> Path:
@@ -102,40 +106,39 @@ def installed_layer(
     key = digest(base / "made", package, *files, Path(__file__))
 
     def make(folder: Path) -> None:
-        say(f"installing {package.name} in a machine")
-        overlay(folder / "disk.qcow2", base / "root.ext4")
-        with tempfile.TemporaryDirectory() as cargo:
-            for file in (package, *files):
-                shutil.copy(file, cargo)
-            hardware = Hardware(
-                kernel=base / "vmlinuz",
-                initrd=base / "initrd.img",
-                disk=folder / "disk.qcow2",
-                cargo=Path(cargo),
-                console=cache / "install.console",
-            )
-            with Machine(hardware) as machine, (folder / "said").open("w") as said:
-                machine.wait_for_agent()
-                machine.wait_for_boot()
-                for command in _installation(package.name, bool(files)):
-                    say(f"  $ {command}")
-                    done = machine.run(command, timeout_s=900)
-                    said.write(f"$ {command}\n{done.out}{done.err}")
-                machine.power_off()
+        say("installing the package in a root without a network")
+        root = folder / "root"
+        root.mkdir()
+        _run("tar", "-C", root, "-xf", base / "root.tar")
+        for file in (package, *files):
+            shutil.copy(file, root / "cargo")
+        command = f"apt-get install -y /cargo/{package.name} && edgefaced --version"
+        if files:
+            command += f" && edgefaced models import /cargo --pack {PACK}"
+            command += f" && sed -i 's/^# pack = .*/pack = \"{PACK}\"/' {CONFIGURATION}"
+        say(f"  $ {command}")
+        with (folder / "said").open("wb") as said:
+            # A namespace's own network has nothing in it, and the mount ends with the namespace.
+            inside = 'mount -t proc proc "$0/proc" && exec chroot "$0" bash -ec "$1"'
+            shell = ["unshare", "--mount", "--net", "sh", "-c", inside, str(root), command]
+            environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+            done = subprocess.run(shell, env=environment, stdout=said, stderr=said, check=False)
+        if done.returncode != 0:
+            raise SceneError(f"the installation ended with {done.returncode}, see {folder}/said")
+        for file in (package, *files):
+            (root / "cargo" / file.name).unlink()
+        _run("mke2fs", "-q", "-t", "ext4", "-d", root, folder / "root.ext4", "4G")
+        shutil.rmtree(root)
 
     folder = _cached(cache, f"installed-{key}", make)
-    return Layers(base, folder / "disk.qcow2", bool(files), (folder / "said").read_text())
+    return Layers(base, folder / "root.ext4", package, tuple(files))
 
 
-def _installation(package: str, pack: bool) -> Iterator[str]:
-    """What an installer types, without a network."""
-    yield f"apt-get install -y /cargo/{package} </dev/null"
-    yield "edgefaced --version"
-    if pack:
-        # The files of the pack only: a folder is searched whole.
-        yield f"edgefaced models import /cargo --pack {PACK}"
-    # The board of the scenes: a relay and a temperature are there from the start.
-    yield "printf 'fakegpio\\nfakethermal\\n' >/etc/modules-load.d/board.conf"
+def _run(*command: str | Path) -> None:
+    """Raises SceneError when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SceneError(f"`{shorten(' '.join(map(str, command)))}`: {shorten(done.stderr)}")
 
 
 @contextmanager

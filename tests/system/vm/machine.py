@@ -9,8 +9,7 @@ and hands out the machine::
     def scene(stage: Stage) -> None:
         door = stage.boot()                                # Debian with the package and a pack
         door.run("modprobe vivid")                         # a shell command; anything but 0 raises
-        door.push("/etc/edgefaced/edgefaced.toml", CONFIG)
-        door.run("systemctl restart edgefaced")            # returns when the daemon said READY
+        door.configure(CONFIG)                             # returns when the daemon said READY
         door.wait_for("edgefaced status | grep -q 'camera.*up'")
         later = door.start("edgefaced enroll Ann --camera")    # goes on while we do other things
         stage.expect(door.answer(later).code == 0, "Ann is enrolled")
@@ -20,11 +19,12 @@ and hands out the machine::
 Every scene has a disk of its own, an overlay on the installed one, kept from boot to boot within
 the scene. Large files go into ``stage.cargo``, a folder that the machine sees read-only as
 ``/cargo``. Pictures and weights come from ``stage.pictures``, which raises `Skipped` where there
-are none; ``stage.layers.has_pack`` says whether a pack is installed. In the machine are the modules
-vivid, vimc, fakegpio (loaded; chip "fakegpio", line "relay") and fakethermal (loaded; zone
-"soc-thermal"), see ``modules/``, and the programs in image.sh; there is no network. The processor
-is emulated, ten times slower than here, and others may run machines beside yours: a deadline only
-says that something hangs, 120 s at least. ``QUICK = True`` lets the gate play the scene too.
+are none; with them the pack "mobilefacenet" is installed. In the machine are the modules vivid,
+vimc, fakegpio (loaded; chip "fakegpio", line "relay") and fakethermal (loaded; zone "soc-thermal"),
+see ``modules/``, and the programs in image.sh; there is no network. The processor is emulated, ten
+times slower than here, and others may run machines beside yours: a deadline only says that
+something hangs, 120 s at least. ``QUICK = True`` lets the gate play the scene too, ``BARE = True``
+begins with Debian alone.
 `Stage.say` and `Stage.expect` write the transcript. To look around in a machine, let the scene
 fail: journal, events, relay history and more are kept, the run says where.
 """
@@ -43,6 +43,7 @@ from pathlib import Path
 
 BOOT_SECONDS = 400.0
 PATIENCE_SECONDS = 120.0
+CONFIGURATION = "/etc/edgefaced/edgefaced.toml"
 GRACE_SECONDS = 120.0
 """A command's own deadline is kept inside; from out here it is a little later."""
 
@@ -205,6 +206,15 @@ class Machine:
         """Writes a file in the machine, with its folder."""
         raw = content.encode() if isinstance(content, str) else content
         self.run(f"install -D -m {mode} /dev/stdin {shlex.quote(path)}", stdin=raw)
+
+    def configure(self, text: str) -> None:
+        """Starts the daemon anew with a configuration, until it is ready. Raises SceneError."""
+        self.push(CONFIGURATION, text, mode="640")
+        self.run(f"chown root:edgefaced {CONFIGURATION} && systemctl restart edgefaced")
+
+    def status_text(self) -> str:
+        """What the daemon says in `systemctl status`; empty where it says nothing."""
+        return self.run("systemctl show edgefaced --property=StatusText --value").out.strip()
 
     def pull(self, path: str) -> bytes:
         """The content of a file in the machine."""

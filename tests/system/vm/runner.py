@@ -32,11 +32,12 @@ TOOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A file of scenes/. `quick`: short enough for every run of the gate."""
+    """A file of scenes/. `quick`: for every run of the gate; `bare`: without the package."""
 
     name: str
     title: str
     quick: bool
+    bare: bool
     play: Callable[[Stage], None]
 
 
@@ -56,7 +57,8 @@ def scenes() -> list[Scene]:
     for file in sorted((HERE / "scenes").glob("s[0-9]*.py")):
         module = importlib.import_module(f"tests.system.vm.scenes.{file.stem}")
         title = (module.__doc__ or file.stem).strip().splitlines()[0]
-        found.append(Scene(file.stem, title, getattr(module, "QUICK", False), module.scene))
+        quick, bare = (getattr(module, mark, False) for mark in ("QUICK", "BARE"))
+        found.append(Scene(file.stem, title, quick, bare, module.scene))
     return found
 
 
@@ -67,7 +69,7 @@ def play(scene: Scene, folder: Path, layers: Layers, data: Path | None) -> Outco
     with (folder / "transcript").open("w") as file:
         transcript = Transcript(file)
         transcript.say(f"== {scene.name}: {scene.title}")
-        stage = Stage(folder, layers, transcript, data)
+        stage = Stage(folder, layers, transcript, data, scene.bare)
         word, why = "failed", "interrupted"
         try:
             scene.play(stage)

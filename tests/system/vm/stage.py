@@ -45,6 +45,8 @@ class Stage:
     transcript: Transcript
     data: Path | None
     """Evaluation pictures and weights, where this machine has them."""
+    bare: bool = False
+    """Nothing is installed yet."""
     cargo: Path = field(init=False)
     _disk: Path = field(init=False)
     _machine: Machine | None = None
@@ -54,7 +56,7 @@ class Stage:
         self.cargo = self.folder / "cargo"
         self.cargo.mkdir()
         self._disk = self.folder / "disk.qcow2"
-        overlay(self._disk, self.layers.disk)
+        overlay(self._disk, self.layers.bare_disk if self.bare else self.layers.disk)
 
     @property
     def pictures(self) -> Path:

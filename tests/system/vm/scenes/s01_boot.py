@@ -37,14 +37,14 @@ def scene(stage: Stage) -> None:
     stage.expect(shown["NRestarts"] == "0", "it was started once")
     stage.expect(shown["User"] == "edgefaced", "it runs as a user of its own")
 
-    door.wait_for("systemctl status edgefaced | grep -q 'Status:.*NO CAMERA'")
-    stage.say(said(door))
-    stage.expect("NO CAMERA" in said(door), "without a camera the service runs and says so")
+    door.wait_for("systemctl show edgefaced --property=StatusText | grep -q 'NO CAMERA'")
+    stage.say(door.status_text())
+    stage.expect("NO CAMERA" in door.status_text(), "without a camera the service runs and says so")
     door.run("modprobe vivid")
-    door.wait_for("systemctl status edgefaced | grep -q 'Status:.*camera up'")
-    stage.say(said(door))
+    door.wait_for("systemctl show edgefaced --property=StatusText | grep -q 'camera up'")
+    stage.say(door.status_text())
     stage.expect(
-        "camera up" in said(door), "a camera that is plugged in is taken without a restart"
+        "camera up" in door.status_text(), "a camera that is plugged in is taken without a restart"
     )
     stage.expect(
         door.run("edgefaced status").out.splitlines()[0].startswith("running"),
@@ -87,9 +87,3 @@ def properties(door: Machine, *names: str) -> dict[str, str]:
     """Of the unit, as systemd knows them."""
     shown = door.run(f"systemctl show edgefaced --property={','.join(names)}").out
     return dict(line.split("=", 1) for line in shown.splitlines())
-
-
-def said(door: Machine) -> str:
-    """The line that the daemon gives to `systemctl status`."""
-    shown = door.run("systemctl status edgefaced --no-pager --full").out
-    return next((line.strip() for line in shown.splitlines() if "Status:" in line), "")

@@ -28,9 +28,7 @@ HIGH = f"test $(cat {RELAY}/levels) = 8"
 def scene(stage: Stage) -> None:
     door = stage.boot()
     door.run("modprobe vivid")
-    door.push("/etc/edgefaced/edgefaced.toml", CONFIG, mode="640")
-    door.run("chown root:edgefaced /etc/edgefaced/edgefaced.toml")
-    door.run("systemctl restart edgefaced")
+    door.configure(CONFIG)
     door.run(LOW)
     stage.say("the line is low before anything happened")
 

@@ -22,8 +22,7 @@ def scene(stage: Stage) -> None:
     folder = stage.pictures / "lfw" / "images" / "Jennifer_Capriati"
     shutil.copy(folder / picture, stage.cargo)
     door = stage.boot()
-    door.push("/etc/edgefaced/edgefaced.toml", CONFIG, mode="640")
-    door.run("chown root:edgefaced /etc/edgefaced/edgefaced.toml && systemctl restart edgefaced")
+    door.configure(CONFIG)
     door.run(f"edgefaced enroll Jennifer /cargo/{picture}")
 
     door.run("systemctl stop edgefaced")
