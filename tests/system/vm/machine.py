@@ -105,12 +105,12 @@ class Machine:
     def __init__(self, hardware: Hardware) -> None:
         self._console = hardware.console
         self._channel, theirs = socket.socketpair()
-        with theirs:
+        with theirs, hardware.console.with_suffix(".qemu").open("wb") as complaints:
             self._qemu = subprocess.Popen(
                 hardware.command(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stderr=hardware.console.with_suffix(".qemu").open("wb"),
+                stderr=complaints,
             )
         self._received = b""
         self._answers: dict[int, Done] = {}

@@ -76,9 +76,9 @@ def play(scene: Scene, folder: Path, layers: Layers, data: Path | None) -> Outco
             word, why = "passed", ""
         except Skipped as reason:
             word, why = "skipped", str(reason)
-        except SceneError as error:
-            why = str(error)
-            transcript.say(f"FAILED: {error}")
+        except (SceneError, OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
+            why = str(error) if isinstance(error, SceneError) else repr(error)
+            transcript.say(f"FAILED: {why}")
             stage.keep_evidence()
         finally:
             stage.clear(keep=word == "failed")
@@ -107,7 +107,10 @@ def package(given: Path | None, folder: Path) -> Path:
     build = CHECKOUT / "deploy" / "debian" / "build"
     with (folder / "package.log").open("w") as log:
         built = subprocess.run(
-            [build, "--arch", "amd64", "--output", folder], stdout=log, stderr=log, check=False
+            [build, "--arch", "amd64", "--fast", "--output", folder],
+            stdout=log,
+            stderr=log,
+            check=False,
         )
     made = sorted(folder.glob("edgefaced_*_amd64.deb"))
     if built.returncode != 0 or len(made) != 1:

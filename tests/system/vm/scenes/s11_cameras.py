@@ -15,7 +15,7 @@ from tests.system.vm.stage import Stage
 FORMATS = ("NV12", "I420", "YUYV", "RGB", "BGR")
 MODULE = "vivid n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0x0,0x0 multiplanar=1,2"
 """One camera speaks the single-planar API, the other the one with several planes."""
-TOOLS = ("pytest", "pytest-timeout", "hypothesis", "pillow")
+TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 
 
 def scene(stage: Stage) -> None:
@@ -25,7 +25,7 @@ def scene(stage: Stage) -> None:
     door.run(f"modprobe {MODULE}")
     # The interpreter that the package runs edgefaced with, and so its libraries.
     program = door.run("readlink --canonicalize $(command -v edgefaced)").out.strip()
-    python = door.run(f"sed -n '1s/^#!//p' {shlex.quote(program)}").out.strip()
+    python = door.run(f"sed -n '1s/^#!\\([^ ]*\\).*/\\1/p' {shlex.quote(program)}").out.strip()
     for camera in ("vivid-000", "vivid-001"):
         for wanted in FORMATS:
             told = f"EDGEFACED_TEST_CAMERA=v4l2:{camera} EDGEFACED_TEST_CAMERA_FORMAT={wanted}"
