@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,11 +31,11 @@ def found_cameras(
     kernel: Kernel | None = None, *, dev: Path = DEV, sysfs: Path = SYSFS, pi: Any = None
 ) -> tuple[FoundCamera, ...]:
     """A Raspberry Pi's own first, then V4L2's; `pi` stands for the module picamera2."""
-    known = [node for node in nodes(dev=dev, sysfs=sysfs) if _is_one(kernel or LinuxKernel(), node)]
-    labels = Counter(node.label for node in known)
+    known = nodes(dev=dev, sysfs=sysfs)
     named = [
-        FoundCamera("v4l2", _lasting_name(node, dev, alone=labels[node.label] == 1), node.label)
+        FoundCamera("v4l2", _lasting_name(node, known, dev), node.label)
         for node in known
+        if _is_one(kernel or LinuxKernel(), node)
     ]
     return (*_of_a_pi(pi), *named)
 
@@ -48,13 +49,15 @@ def _is_one(kernel: Kernel, node: Node) -> bool:
         return False
 
 
-def _lasting_name(node: Node, dev: Path, *, alone: bool) -> str:
+def _lasting_name(node: Node, known: Sequence[Node], dev: Path) -> str:
     """A name of by-id or by-path, else the label, else the node, which renumbering may move."""
     for folder in ("by-id", "by-path"):
         for link in sorted((dev / "v4l" / folder).glob("*")):
             if link.resolve() == node.path.resolve():
                 return link.name
-    return node.label if alone and node.label else str(node.path)
+    # A part of a label is enough to find a camera by: it must be no other's.
+    alike = [n for n in known if n.index == 0 and node.label.casefold() in n.label.casefold()]
+    return node.label if node.label and alike == [node] else str(node.path)
 
 
 def _of_a_pi(library: Any) -> tuple[FoundCamera, ...]:

@@ -38,7 +38,7 @@ def amended(table: Table, answers: Answers, secrets: SecretPlaces) -> dict[str, 
             _set(new, "webhook", key_file=str(secrets.webhook_key))
     if answers.lines is not None:
         _set(new, "lines", path=str(answers.lines))
-    if answers.no_thermometer and "thermal" not in new:
+    if answers.no_thermometer:
         _set(new, "thermal", zones=[])
     _take_away(new, answers)
     return {name: section for name, section in new.items() if section}

@@ -73,17 +73,22 @@ def draft_of(path: Path, standing: Standing, answers: Answers, place: Place) -> 
 
 
 def service_steps(place: Place, executable: Path, draft: Draft, *, active: bool) -> list[Step]:
-    """Those of the service; one that runs is started anew with what is new for it."""
+    """Those of the service, with this configuration."""
+    steps = install_steps(place, Wish(executable, reach=reach_of(draft.settings)), active=active)
+    if not draft.path.exists():  # a sample would be planned in its place
+        steps = [
+            step
+            for step in steps
+            if not (isinstance(step.action, WriteFile) and step.action.path == draft.path)
+        ]
+    return with_news(steps, draft)
+
+
+def with_news(steps: list[Step], draft: Draft) -> list[Step]:
+    """A service that runs is started anew where there is something new for it to read."""
     news = draft.changed or any(step.needed for step in draft.files)
-    wish = Wish(executable, reach=reach_of(draft.settings))
     again = Run(("systemctl", "restart", UNIT))
-    return [
-        replace(step, needed=step.needed or (news and step.action == again))
-        for step in install_steps(place, wish, active=active)
-        # Before it is written there would be a sample in its place.
-        if draft.path.exists()
-        or not (isinstance(step.action, WriteFile) and step.action.path == draft.path)
-    ]
+    return [replace(s, needed=s.needed or (news and s.action == again)) for s in steps]
 
 
 def _secrets(

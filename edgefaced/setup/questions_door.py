@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from edgefaced.config.doors import DoorSection, PlainName, spans
 from edgefaced.core.access import EVERYBODY_GROUP
+from edgefaced.errors import UsageError
 from edgefaced.gpio.found import FoundChip
 from edgefaced.setup.answers import ChipAnswer, DoorAnswer, chip_answer
 from edgefaced.setup.asking import Asker, Choice, Question
@@ -43,7 +44,9 @@ def ask_door(asker: Asker, wishes: Wishes, standing: Standing, here: Here) -> Do
     stands = doors.get(name, DoorSection())
     chip = ask_chip(asker, CHIP, wishes.chip, _chip_of(stands), here)
     chips = [c for c in here.chips if chip.name in (c.label, str(c.path))]
-    relay = ask_line(asker, RELAY, wishes.relay, stands.relay_line, chips)
+    named = [n for c in chips for n in c.free() if "relay" in n.casefold()]
+    likely = stands.relay_line or (named[0] if len(named) == 1 else None)
+    relay = ask_line(asker, RELAY, wishes.relay, likely, chips)
     low = wishes.relay_active_low or asker.agree(LOW, default=stands.relay_active_low)
     pulse = text(asker, PULSE, wishes.pulse, f"{stands.pulse_ms / 1000:g}", _milliseconds)
     members = _members(asker, wishes, standing, name)
@@ -76,12 +79,11 @@ def ask_line(
     asker: Asker,
     question: Question,
     wished: str | None,
-    stands: str | None,
+    default: str | None,
     chips: Sequence[FoundChip],
 ) -> str:
     """A line that the chip has, where the chip is here. Raises UsageError."""
     free = [name for chip in chips for name in chip.free()]
-    named = [name for name in free if "relay" in name.casefold()]
     if free and wished is None:
         asker.say(f"Free lines: {', '.join(free)}")
 
@@ -94,7 +96,6 @@ def ask_line(
                 raise ValueError(f"{chip.label} has no such line")
         return line
 
-    default = stands or (named[0] if len(named) == 1 else None)
     return text(asker, question, wished, default, read)
 
 
@@ -110,10 +111,13 @@ def _plain_name(answer: str) -> str:
 
 
 def _milliseconds(answer: str) -> int:
-    milliseconds = round(float(answer.replace(",", ".")) * 1000)
-    if not 50 <= milliseconds <= 30_000:
+    try:
+        seconds = float(answer.replace(",", "."))
+    except ValueError:
+        raise ValueError("seconds are a number") from None
+    if not 0.05 <= seconds <= 30:
         raise ValueError("0.05 to 30 seconds")
-    return milliseconds
+    return round(seconds * 1000)
 
 
 def _members(asker: Asker, wishes: Wishes, standing: Standing, door: str) -> str | None:
@@ -138,7 +142,9 @@ def _weekly(
     asker: Asker, wishes: Wishes, standing: Standing, members: str | None
 ) -> tuple[str, ...]:
     wished = "; ".join(wishes.weekly) or None
-    if members is None and wished is None:
+    if members is None:
+        if wished is not None:
+            raise UsageError("--when without --for", "single people have --schedule of their own")
         return ()
     group = standing.settings.groups.get(members or "")
     schedule = standing.settings.schedules.get(group.schedule or "") if group else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgefaced.errors import UsageError
 from edgefaced.setup.answers import MqttAnswer, Part
 from edgefaced.setup.asking import Asker, Question
 from edgefaced.setup.wishes import Standing, Wishes, text
@@ -42,6 +43,8 @@ class Sinks:
 
 def ask_sinks(asker: Asker, wishes: Wishes, standing: Standing) -> Sinks:
     """Raises UsageError."""
+    if wishes.mqtt is None and (wishes.mqtt_user or wishes.mqtt_password or wishes.mqtt_ca):
+        raise UsageError("an option of --mqtt without it", "say --mqtt as well")
     settings = standing.settings
     have: dict[Part, str | None] = {
         "mqtt": settings.mqtt.host,
