@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from edgefaced.errors import LedgerBusy, LedgerFull
+from edgefaced.errors import LedgerBusy
 from edgefaced.ledger import schema
 from edgefaced.ledger.schema import ERRORS
 from edgefaced.storage import database
@@ -50,6 +50,23 @@ class Database:
             with transaction(self.connection, "BEGIN IMMEDIATE"):
                 yield self.connection
 
+    def empty_log(self, seconds: float) -> bool:
+        """Takes what is in the log home, and cuts it off; False while others read or write.
+
+        Whoever records waits for it: `seconds` are few.
+        """
+        execute = self.connection.execute
+        (before,) = execute("PRAGMA busy_timeout").fetchone()
+        try:
+            with translated(self.path, ERRORS):
+                execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+                (busy, _, _) = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+        except LedgerBusy:
+            return False
+        finally:
+            execute(f"PRAGMA busy_timeout = {before}")
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent state of the ledger; keep it short, it holds back scrubbing."""
@@ -67,22 +84,6 @@ class Database:
     def refuse_replaced(self) -> None:
         """Raises LedgerError where the path no longer leads to the file that is open here."""
         database.refuse_replaced(self.path, self._identity, ERRORS)
-
-    def rewrite(self) -> bool:
-        """Leaves only live records in the files; False where a reader or a full disk prevents it.
-
-        Zeroed rows are not enough: rows that SQLite moved between pages earlier can have left
-        copies in the unused part of a page.
-        """
-        execute = self.connection.execute
-        try:
-            with translated(self.path, ERRORS):
-                execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                execute("VACUUM")
-                (busy, _, _) = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                return not busy
-        except (LedgerBusy, LedgerFull):
-            return False
 
 
 def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:

@@ -15,17 +15,12 @@ from dataclasses import dataclass, field
 from edgefaced.ledger import rows
 from edgefaced.ledger.chain import Seals, same
 from edgefaced.ledger.database import Database
+from edgefaced.ledger.schema import BY_TIME, RECORDS
 
 DAY_US = 86_400 * 1_000_000
 
 PORTION = 2000
 """Records left out in one transaction: a purge must not hold up those who record."""
-
-
-BY_TIME = "records INDEXED BY records_by_time"
-"""SQLite would read every record instead, which takes seconds where there are many: a door's
-decision waits for whoever purges.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +110,23 @@ def _positions(
     return (position for (position,) in found.fetchall())
 
 
+def _by_time(db: sqlite3.Connection) -> str:
+    """Records by the index of that name. SQLite would read every record instead, which takes
+    seconds where there are many: a door's decision waits for whoever purges.
+    """
+    (index,) = db.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name LIKE ?",
+        (RECORDS, f"{BY_TIME}%"),
+    ).fetchone()
+    return f"{RECORDS} INDEXED BY {index}"
+
+
 def _dated_before(
     db: sqlite3.Connection, kinds: Sequence[str], limit_us: int, floor: int
 ) -> Iterator[int]:
     marks = ", ".join("?" * len(kinds))
     found = db.execute(
-        f"SELECT position FROM {BY_TIME} WHERE happened_us < ? AND kind IN ({marks})"  # noqa: S608 - fixed texts
+        f"SELECT position FROM {_by_time(db)} WHERE happened_us < ? AND kind IN ({marks})"  # noqa: S608 - fixed texts
         " AND position <= ? LIMIT ?",
         (limit_us, *kinds, floor, PORTION),
     )
@@ -132,13 +138,13 @@ def _undated_up_to(db: sqlite3.Connection, limit_us: int) -> int:
     before them.
     """
     (old,) = db.execute(
-        f"SELECT max(position) FROM {BY_TIME} WHERE happened_us < ?",  # noqa: S608 - a fixed text
+        f"SELECT max(position) FROM {_by_time(db)} WHERE happened_us < ?",  # noqa: S608 - a fixed text
         (limit_us,),
     ).fetchone()
     if old is None:
         return 0
     (young,) = db.execute(
-        f"SELECT min(position) FROM {BY_TIME} WHERE happened_us >= ?",  # noqa: S608 - a fixed text
+        f"SELECT min(position) FROM {_by_time(db)} WHERE happened_us >= ?",  # noqa: S608 - a fixed text
         (limit_us,),
     ).fetchone()
     return int(old if young is None else min(old, young))

@@ -29,11 +29,12 @@ ERRORS = FileErrors(
 APPLICATION_ID = 0x4546656C
 """ASCII "EFel" in SQLite's header: this file is a ledger of events."""
 
-STEPS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE meta (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) STRICT",
-        # Of a redacted record only its digests and its seal are left.
-        """CREATE TABLE records (
+RECORDS = "records"
+
+
+def records_table(name: str = RECORDS) -> str:
+    """The statement that makes it; of a redacted record only its digests and its seal are left."""
+    return f"""CREATE TABLE {name} (
             position INTEGER PRIMARY KEY,
             id TEXT UNIQUE,
             kind TEXT,
@@ -44,11 +45,28 @@ STEPS: tuple[tuple[str, ...], ...] = (
             content BLOB NOT NULL,
             digest BLOB NOT NULL,
             redaction BLOB
-        ) STRICT""",
-        "CREATE INDEX records_by_kind ON records (kind, position)",
-        "CREATE INDEX records_by_person ON records (person, position) WHERE person IS NOT NULL",
+        ) STRICT"""
+
+
+def records_indexes(table: str = RECORDS, suffix: str = "") -> tuple[str, ...]:
+    """The statements that make its indexes, whose names are unique in the file."""
+    return (
+        f"CREATE INDEX records_by_kind{suffix} ON {table} (kind, position)",
+        f"CREATE INDEX records_by_person{suffix} ON {table} (person, position)"
+        " WHERE person IS NOT NULL",
         # With all that a purge asks for: it must not read old records to let them be.
-        "CREATE INDEX records_by_time ON records (happened_us, kind) WHERE happened_us IS NOT NULL",
+        f"CREATE INDEX {BY_TIME}{suffix} ON {table} (happened_us, kind)"
+        " WHERE happened_us IS NOT NULL",
+    )
+
+
+BY_TIME = "records_by_time"
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE meta (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) STRICT",
+        records_table(),
+        *records_indexes(),
         "CREATE TABLE head (position INTEGER NOT NULL, digest BLOB NOT NULL, seal BLOB) STRICT",
         # Runs of purged records, the oldest usually from position 1.
         """CREATE TABLE gaps (
