@@ -1,14 +1,13 @@
-"""Fixtures of the system tests: one real pack for the whole run, and a disk that is soon full."""
+"""Fixtures of the system tests: one real pack, one door, and a disk that is soon full."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from door_site import Site, inhabited
+from small_disk import small_disk as mounted
 from stand_in_pack import import_stand_in
 
 
@@ -21,18 +20,21 @@ def stand_in_models(shared_data: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of four megabytes."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    if shutil.which("mount") is None:
-        pytest.skip("no mount here: apt-get install mount")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", str(disk)],
-        check=False,
-        capture_output=True,
-    )
-    if mounted.returncode != 0:
-        pytest.skip("this machine does not let us mount a small file system")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with mounted(tmp_path / "disk", megabytes=4) as disk:
+        yield disk
+
+
+@pytest.fixture(scope="session")
+def site(
+    shared_data: Path, stand_in_models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Site:
+    """Whoever changes something there undoes it."""
+    return inhabited(tmp_path_factory.mktemp("site"), stand_in_models, shared_data)
+
+
+@pytest.fixture
+def nobody(site: Site) -> Iterator[Site]:
+    """The same site, with nobody before the camera and the line as the last test left it."""
+    site.configure(site.empty)
+    yield site
+    site.configure()

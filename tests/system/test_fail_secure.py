@@ -1,28 +1,23 @@
 """The fail-secure proof: whatever goes wrong, the lock's line is inactive and the log says why.
 
-The line is a file that keeps its level when whoever drove it is killed: the worst that hardware
-does. Where a real camera, clock or network would have to misbehave, the same house of doors is
-asked in this process; everything else is a real daemon that is really killed.
+Here is what ends a daemon, which is a real one that is really killed; what goes wrong around one
+that runs is in `test_fail_secure_faults.py`. The line is a file that keeps its level when whoever
+drove it is killed: the worst that hardware does. At the end the same house of doors is asked in
+this process what no daemon can be made to ask at will.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from door_rigs import ANN as KNOWN
 from door_rigs import Rig, seen, settings
-from file_chip import PATIENCE_SECONDS, FileChip
+from door_site import Site, gone, until
 from guards import guard_of
 from stand_in_pack import PACK
 
@@ -36,162 +31,6 @@ from edgefaced.ledger.store import Ledger
 from edgefaced.protocols import Delivery, SinkPlan
 from edgefaced.sensors.thermal import ScriptedSensor
 from edgefaced.supervisor import Nobody
-
-ANN = "Jennifer_Capriati"
-CONFIG = """
-[camera]
-kind = "replay"
-replay_paths = ["{pictures}"]
-replay_loop = true
-[models]
-pack = "{pack}"
-[policy]
-patience_seconds = 600.0
-recheck_seconds = 0.5
-[thermal]
-zones = []
-latency_budget_ms = 1e9
-# One step from working to resting, so that the proof need not wait for five.
-[[thermal.bands]]
-name = "on"
-leave_above_celsius = 60.0
-frame_stride = 1
-key_frame_interval = 5
-[[thermal.bands]]
-name = "off"
-leave_below_celsius = 50.0
-frame_stride = 1
-key_frame_interval = 1
-rest = true
-[doors.front]
-chip_kind = "file"
-chip = "{chip}"
-relay_line = "relay"
-pulse_ms = 30000
-liveness = "not required"
-"""
-
-
-class Site:
-    """A door, its camera, its gallery, and every process that has to do with them."""
-
-    def __init__(self, folder: Path, models: Path, pictures: Path) -> None:
-        self.folder = folder
-        self.models = models
-        self.pictures = pictures
-        self.chip = FileChip(folder / "pins", "relay")
-        self.configure()
-
-    def configure(self, pictures: Path | None = None) -> None:
-        text = CONFIG.format(pictures=pictures or self.pictures, pack=PACK, chip=self.chip.folder)
-        (self.folder / "edgefaced.toml").write_text(text)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "EDGEFACED_CONFIG": str(self.folder / "edgefaced.toml"),
-            "EDGEFACED_STATE_DIR": str(self.folder / "state"),
-            "EDGEFACED_MODELS_DIR": str(self.models),
-        }
-
-    def start(self, *words: str, models: Path | None = None) -> subprocess.Popen[str]:
-        moved = {} if models is None else {"EDGEFACED_MODELS_DIR": str(models)}
-        return subprocess.Popen(
-            [sys.executable, "-m", "edgefaced", *words],
-            env={**self.environment, **moved},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *words: str, models: Path | None = None) -> tuple[int, str]:
-        with self.start(*words, models=models) as process:
-            said, complained = process.communicate(timeout=120)
-        return process.returncode, said + complained
-
-    @contextmanager
-    def daemon(self) -> Iterator[subprocess.Popen[str]]:
-        """Killed at the end where it still runs."""
-        with self.start("run", "--json") as process:
-            try:
-                yield process
-            finally:
-                process.kill()
-                process.communicate()
-
-    @property
-    def is_locked(self) -> bool:
-        return not self.chip.is_high("relay")
-
-    def log(self) -> list[Event]:
-        """Everything that was recorded until now, whoever recorded it."""
-        events: list[Event] = []
-        with Ledger.open(self.folder / "state" / "events.db") as ledger:
-            position = 0
-            while records := ledger.after(position):
-                events += [record.event for record in records]
-                position = records[-1].position
-        return events
-
-    def troubles(self) -> list[str]:
-        return [str(e.happening) for e in self.log() if isinstance(e.happening, Trouble)]
-
-
-@pytest.fixture(scope="module")
-def site(
-    shared_data: Path, stand_in_models: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Site:
-    """One person is enrolled, may always pass, and stands before the camera."""
-    folder = tmp_path_factory.mktemp("site")
-    known = folder / "known"
-    known.mkdir()
-    pictures = sorted((shared_data / "lfw" / "images" / ANN).glob("*.jpg"))
-    shutil.copy(pictures[3], known)
-    site = Site(folder, stand_in_models, known)
-    for words in (
-        ["enroll", ANN, *map(str, pictures[:3])],
-        ["access", "grant", ANN, "--door=front"],
-    ):
-        code, said = site.run(*words)
-        assert code == 0, said
-    return site
-
-
-@pytest.fixture
-def nobody(site: Site, shared_data: Path) -> Iterator[Site]:
-    """The same site, with nobody before the camera and the line as the last test left it."""
-    empty = site.folder / "empty"
-    empty.mkdir(exist_ok=True)
-    shutil.copy(next((shared_data / "detect" / "negative").glob("*.jpg")), empty)
-    site.configure(empty)
-    yield site
-    site.configure()
-
-
-def until(process: subprocess.Popen[str], **wanted: object) -> dict[str, Any]:
-    """The next event of a daemon with these values."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        event: dict[str, Any] = json.loads(line)
-        if wanted.items() <= event.items():
-            return event
-    raise AssertionError(f"it ended before {wanted}: {process.stderr and process.stderr.read()}")
-
-
-def gone(pid: int) -> None:
-    """Waits for the end of a process that is nobody's child any more."""
-    import select
-
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        ready, _, _ = select.select([fd], [], [], PATIENCE_SECONDS)
-        assert ready, "it did not end"
-    finally:
-        os.close(fd)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=["killed", "crashed"])
@@ -229,7 +68,7 @@ def test_daemon_and_guard_killed_at_once_in_the_middle_of_a_pulse(site: Site, no
     code, said = site.run("doors", "safe")
     assert (code, said) == (0, "inactive: relay\n")
     assert site.is_locked
-    nobody.configure(site.folder / "empty")
+    nobody.configure(site.empty)
     with nobody.daemon() as process:
         event = until(process, type="trouble", where="doors")
         assert "unlocked when its guard was killed: it is locked now" in event["detail"]
@@ -241,7 +80,7 @@ def test_a_loop_of_restarts_repeats_nothing_of_the_past(site: Site, nobody: Site
     site.configure()
     with site.daemon() as process:
         until(process, type="access", granted=True)
-    nobody.configure(site.folder / "empty")
+    nobody.configure(site.empty)
     before = site.log()
     for _ in range(2):
         with site.daemon() as process:
@@ -259,7 +98,7 @@ def test_a_reload_in_the_middle_of_a_pulse(site: Site, nobody: Site) -> None:
     with site.daemon() as process:
         until(process, type="access", granted=True)
         site.chip.wait("relay", high=True)
-        nobody.configure(site.folder / "empty")
+        nobody.configure(site.empty)
         process.send_signal(signal.SIGHUP)
         site.chip.wait("relay", high=False)
         assert until(process, type="door")["state"] == "normal"
@@ -330,7 +169,7 @@ class Watching(Nobody):
 
 
 def test_a_gallery_that_cannot_be_read(site: Site) -> None:
-    key = site.folder / "state" / "gallery.key"
+    key = site.state / "gallery.key"
     key.rename(key.with_name("away"))
     try:
         code, said = site.run("run", "--json")
@@ -343,7 +182,7 @@ def test_a_gallery_that_cannot_be_read(site: Site) -> None:
 
 def test_a_model_that_is_missing(site: Site) -> None:
     (site.folder / "no models").mkdir()
-    code, said = site.run("run", "--json", models=site.folder / "no models")
+    code, said = site.run("run", "--json", EDGEFACED_MODELS_DIR=str(site.folder / "no models"))
     assert code in (3, 5), said
     assert site.is_locked
     last = site.log()[-1].happening
@@ -367,7 +206,7 @@ def test_a_stage_that_fails_is_in_the_log(site: Site) -> None:
     assert any("failed, and all ends" in trouble for trouble in site.troubles())
 
 
-# What cannot be made to happen on this machine happens to the same house in this process.
+# The same house of doors, asked in this process: to the second, and what a daemon never lets through.
 
 
 @pytest.fixture

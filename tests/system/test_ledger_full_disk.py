@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ledgers import event
+from small_disk import small_disk as mounted
 
 from edgefaced.errors import LedgerError, LedgerFull
 from edgefaced.events import Event, Trouble
@@ -28,22 +27,8 @@ PATIENCE = 60
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    try:
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "none", str(disk)],
-            check=False,
-            capture_output=True,
-        )
-    except FileNotFoundError:
-        pytest.skip("not here: mount (apt-get install mount)")
-    if mounted.returncode != 0:
-        pytest.skip("this machine does not let us mount a small file system")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with mounted(tmp_path / "disk", megabytes=2) as disk:
+        yield disk
 
 
 def big(number: int) -> Event:
