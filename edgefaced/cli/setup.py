@@ -17,17 +17,21 @@ from edgefaced.cli.output import complain, fail, json_option, note, plain, print
 from edgefaced.cli.setup_options import SECONDS, setup_options, wishes_of
 from edgefaced.errors import (
     DependencyMissing,
+    DownloadError,
     EdgefacedError,
     ModelError,
     ModelMissing,
     StorageError,
     UsageError,
 )
+from edgefaced.setup.answers import Source
+
+OFFLINE = "no network here? --from PATH takes a folder, archive or stick; --no-pull goes on without"
 
 if TYPE_CHECKING:
     from edgefaced.service.place import Place
     from edgefaced.service.steps import Step
-    from edgefaced.setup.answers import Answers, Source
+    from edgefaced.setup.answers import Answers
     from edgefaced.setup.asking import Asker
     from edgefaced.setup.plan import Draft
 
@@ -113,14 +117,13 @@ def _obstacle(context: CliContext, place: Place) -> str:
     own = (context.settings_file, context.places.state_dir, context.places.models_dir)
     files = place.files
     if own != (files.config_file, files.state_dir, files.models_dir):
-        return f"the service reads {files.config_file} and keeps its data in {files.state_dir}, not here"
+        return f"the service has {files.config_file} and {files.state_dir}, and these are others"
     in_the_way = (*obstacles.of_the_machine(machine, place), *obstacles.of_the_software(software))
     return "; ".join(str(error) for error in in_the_way)
 
 
 def _planned(place: Place, draft: Draft, answers: Answers) -> Iterator[dict[str, str]]:
     from edgefaced.cli.service import PLANNED, each_done
-    from edgefaced.setup.answers import Source
 
     match answers.source:
         case Source.HERE:
@@ -170,7 +173,6 @@ def _bring(context: CliContext, asker: Asker, answers: Answers) -> Source | Path
 
     Raises what kept them away where nobody can be asked again.
     """
-    from edgefaced.setup.answers import Source
     from edgefaced.setup.questions_pack import ask_again
 
     source = answers.source
@@ -178,6 +180,8 @@ def _bring(context: CliContext, asker: Asker, answers: Answers) -> Source | Path
         try:
             _fetch(context, answers.pack, source)
         except (ModelError, DependencyMissing, StorageError) as error:
+            if not asker.present and isinstance(error, DownloadError):
+                raise DownloadError(error.message, OFFLINE) from error
             if not asker.present:
                 raise
             complain(str(error))
@@ -259,8 +263,6 @@ def _examine(context: CliContext, *, as_json: bool) -> list[dict[str, str]]:
 
 def _next(draft: Draft, answers: Answers) -> list[str]:
     """What to do now, a line each."""
-    from edgefaced.setup.answers import Source
-
     sudo = "sudo " if answers.service else ""
     lines = []
     if answers.source is Source.LATER:
