@@ -45,16 +45,19 @@ class Door:
         """What the guard said last."""
         self._unlocked_until = float("-inf")
         """By when it must have said that the relay is inactive again."""
+        self.unlocked_for = ""
+        """Who it was told to unlock for last; empty for nobody in particular."""
         self._asked_at: float | None = None
         """When it was told to unlock, and has not answered yet."""
 
-    def unlock(self, tell: Tell, milliseconds: int, card: int | None) -> None:
+    def unlock(self, tell: Tell, milliseconds: int, card: int | None, person_id: str = "") -> None:
         """A pulse, and a card number where the door's controller wants one. Raises GuardGone.
 
         A door without a lock has nothing to be told.
         """
         plan, now = self.plan, boot_seconds()
         at_ns = boot_ns()
+        self.unlocked_for = person_id
         if plan.wires.relay is not None:
             tell(Pulse(plan.name, milliseconds, at_ns))
             self._unlocked_until = max(self._unlocked_until, now + milliseconds / 1000)

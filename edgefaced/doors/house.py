@@ -116,6 +116,7 @@ class House:
         person = decision.person_id if decision.outcome is Outcome.KNOWN else None
         known = None if person is None else rights(person)
         with self._guarded:
+            self._read_book()  # the doors' own stage may not have come to it yet
             repeated = event.id in self._seen
             self._seen.append(event.id)
             doors = [d for d in self._doors.values() if d.plan.camera in (None, event.camera)]
@@ -158,7 +159,8 @@ class House:
         )
         if verdict.granted:
             try:
-                door.unlock(self._send, plan.pulse_ms, None if rights is None else rights.card)
+                card = None if rights is None else rights.card
+                door.unlock(self._send, plan.pulse_ms, card, person)
             except GuardGone:
                 verdict = replace(verdict, granted=False, reason=Reason.LOCK)
         if verdict.granted and route is not None:
@@ -327,7 +329,11 @@ class House:
     def guard_says(self, name: str, *, unlocked: bool | None) -> None:
         """What a door's relay is now; None where an order came too late to change anything."""
         with self._guarded:
-            self._doors[name].guard_says(unlocked=unlocked)
+            door = self._doors[name]
+            door.guard_says(unlocked=unlocked)
+            if unlocked is None and door.unlocked_for and door.plan.route is None:
+                # Let in, and still outside. Of an area's door they are inside already, by the book.
+                self.again.put(door.unlocked_for)
 
     def overdue(self, grace_seconds: float) -> str | None:
         """A door that its guard should have locked, or unlocked, by now."""

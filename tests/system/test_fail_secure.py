@@ -206,7 +206,7 @@ def test_a_stage_that_fails_is_in_the_log(site: Site) -> None:
     assert any("failed, and all ends" in trouble for trouble in site.troubles())
 
 
-# The same house of doors, asked in this process: to the second, and what a daemon never lets through.
+# The same house of doors, asked in this process, to the second.
 
 
 @pytest.fixture

@@ -160,9 +160,10 @@ def test_the_doors_of_a_configuration_are_ready_to_run(
     assert (plan.delivery, plan.announces) == (Delivery.MOMENTARY, True)
     assert 0 < plan.patience_seconds < settings().access.maximum_age_seconds
     sink = plan.open()
+    assert not any(tmp_path.iterdir()), "nothing is opened before it runs"
     sink.emit(seen(boot_id=read_boot_id()))
     sink.close()
-    assert not any(tmp_path.iterdir()), "nothing is opened before it runs"
+    assert [path.name for path in tmp_path.iterdir()] == ["doors.json"]
 
 
 # A minute before the camera, by the policy that decides for the doors.

@@ -316,9 +316,19 @@ def test_what_is_no_decision_is_no_question(rig: Rig) -> None:
 def test_before_the_book_is_read_everything_is_locked_down(tmp_path: Path) -> None:
     rig = Rig(settings(), tmp_path / "doors.json", now_open=False)
     rig.house.guard_up(rig.orders.append)
-    assert rig.ask() == (False, "lockdown")
     assert rig.house.statuses()[0].lockdown
-    assert rig.orders == []
+
+
+def test_a_decision_before_the_first_round_is_judged_by_the_book(tmp_path: Path) -> None:
+    """On a board that is so busy that the doors' own stage is late: no lockdown is made of it."""
+    rig = Rig(settings(), tmp_path / "doors.json", now_open=False)
+    assert rig.ask() == (False, "lock does not answer")
+    assert rig.again() == ["ann"], "and they are decided again when the lock does"
+    rig.house.lockdown([], "by me")
+    after = Rig(settings(), tmp_path / "doors.json", now_open=False)
+    after.house.guard_up(after.orders.append)
+    assert after.ask() == (False, "lockdown")
+    assert after.orders == []
 
 
 def test_a_lockdown_ends_pulses_and_holds_and_survives_a_restart(make: Make, rig: Rig) -> None:
@@ -556,6 +566,24 @@ def test_a_button_at_a_door_without_a_relay_says_of_none_that_it_was_active(make
     rig.house.contact("front", is_open=True)
     assert rig.said(RelayPulsed) == []
     assert states(rig) == [DoorState.BUTTON, DoorState.OPENED], "and it was not forced"
+
+
+def test_who_was_let_in_by_an_order_that_came_too_late_need_not_go_and_come_back(
+    make: Make,
+) -> None:
+    rig = make()
+    assert rig.ask() == (True, "allowed")
+    rig.house.guard_says("front", unlocked=True)
+    assert rig.again() == []
+    rig.house.guard_says("front", unlocked=None)
+    assert rig.again() == ["ann"]
+    # An operator's order is for nobody, and inside an area they are already.
+    rig.house.open(["front"], "by me")
+    rig.house.guard_says("front", unlocked=None)
+    area = make(doors=TWO)
+    area.decide(seen())
+    area.house.guard_says("front", unlocked=None)
+    assert rig.again() == area.again() == []
 
 
 def test_a_late_order_says_nothing_of_a_relay_that_is_active(make: Make) -> None:
