@@ -58,7 +58,7 @@ def package_entries(
             Entry(OWN / f"lib/python3.{minor}/site-packages", link="../../site-packages")
             for minor in MINORS
         ),
-        Entry(OWN / "bin/python3", link="/usr/bin/python3"),
+        Entry(OWN / "bin/python3", link="../../../bin/python3"),
         Entry(OWN / "pyvenv.cfg", ENVIRONMENT.encode()),
         Entry(PurePosixPath("usr/bin/edgefaced"), COMMAND.encode(), 0o755),
         *(
@@ -69,6 +69,10 @@ def package_entries(
         Entry(
             PurePosixPath("usr/share/bash-completion/completions/edgefaced"),
             manual["completion"].encode(),
+        ),
+        Entry(
+            PurePosixPath("usr/share/lintian/overrides/edgefaced"),
+            (here / "lintian-overrides").read_bytes(),
         ),
         Entry(documents / "copyright", copyright_of(here, wheels).encode()),
         Entry(documents / "changelog.gz", gzipped(changelog(version, epoch).encode())),

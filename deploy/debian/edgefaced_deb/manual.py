@@ -74,10 +74,11 @@ def options(command: click.Command, context: click.Context) -> Iterator[str]:
     """The options of a command with their help."""
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None and not {"--help"} & set(parameter.opts):
+        # An argument has no help of its own: it stands in the usage and the text.
+        if record is not None and record[1] and "--help" not in parameter.opts:
             yield ".TP"
             yield rf"\fB{escaped(record[0])}\fR"
-            yield from prose(record[1]) if record[1] else ("\\&",)
+            yield from prose(record[1])
 
 
 def prose(text: str) -> Iterator[str]:
@@ -97,7 +98,12 @@ def escaped(text: str) -> str:
 
 def exit_codes(root: type[Exception]) -> list[tuple[int, str]]:
     """Codes with what they mean: the first line of the error's own description."""
-    found = {0: "Success.", 1: "The answer is no: not enrolled, no match, a check failed."}
+    found = {
+        0: "Success.",
+        1: "The answer is no: not enrolled, no match, a check failed.",
+        70: "A fault of edgefaced itself.",
+        130: "Interrupted.",
+    }
     ahead = [root]
     while ahead:
         kind = ahead.pop(0)
@@ -105,7 +111,6 @@ def exit_codes(root: type[Exception]) -> list[tuple[int, str]]:
         code = getattr(kind, "exit_code", None)
         if code is not None:
             found.setdefault(code, (kind.__doc__ or "").strip().splitlines()[0])
-    found[130] = "Interrupted."
     return sorted(found.items())
 
 

@@ -24,13 +24,14 @@ LEFT_OUT = re.compile(
     | ^numpy/(_core/include|_core/lib|f2py|typing/tests|random/(lib|_examples))/
     | ^onnx/(backend/test|test)/
     | ^onnx/.+\.(cc|h|proto3?)$
+    | ^onnxruntime/capi/libonnxruntime\.so
     | ^onnxruntime/(tools|quantization|transformers|datasets)/
     | ^(?!edgefaced/).+\.pyi$
     | \.dist-info/(RECORD|WHEEL|INSTALLER|REQUESTED|sboms/.*)$
     | \.data/(data|scripts|headers)/""",
     re.VERBOSE,
 )
-"""What no device needs: tests, headers, tools of other trades, notes for pip."""
+"""What no device needs: tests, headers, a library for programs in C, notes for pip."""
 
 MAY_DIFFER = frozenset({"numpy/__config__.py"})
 """Says how a wheel was compiled; nothing reads it."""
