@@ -341,3 +341,30 @@ def test_ten_thousand_records_are_exported(
     rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text())))
     assert len(rows) == 5000
     assert {row["hours"] for row in rows} == {"8.0"}
+
+
+def test_the_night_in_which_the_clocks_are_put_back(
+    told: Told, said: Said, ann: str, ledger_file: Path
+) -> None:
+    """It has an hour more, and the hour that it has twice is no time of nothing."""
+
+    def twice(hour: int) -> datetime:
+        """Half past two by the summer's clock (UTC 0), or by the winter's."""
+        return datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+
+    shift = [
+        attended(ann, "in", local("2026-10-24 22:00")),
+        attended(ann, "out", local("2026-10-25 06:00")),
+    ]
+    hour = [attended(GONE, "in", twice(0)), attended(GONE, "out", twice(1))]
+    write(ledger_file, [shift[0], *hour, shift[1]])
+    rows = list(csv.DictReader(io.StringIO(said("export", "-", "--month", "2026-10"))))
+    by_person = {row["person_id"]: row for row in rows}
+    night, same = by_person[ann], by_person[GONE]
+    assert (night["date"], night["hours"], night["duration"]) == ("2026-10-24", "9.0", "9:00")
+    assert (night["in"], night["out"]) == ("2026-10-24 22:00:00", "2026-10-25 06:00:00")
+    assert (same["in"], same["out"]) == ("2026-10-25 02:30:00", "2026-10-25 02:30:00")
+    # Before four in the morning it is still the working day of before.
+    assert (same["date"], same["hours"], same["state"]) == ("2026-10-24", "1.0", "complete")
+    days = told("summary", "--day", "2026-10-24")["days"]
+    assert sorted(day["seconds"] / 3600 for day in days) == [1.0, 9.0]
