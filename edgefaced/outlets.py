@@ -12,6 +12,7 @@ from edgefaced.attendance.records import KINDS
 from edgefaced.attendance.zone import zone_of
 from edgefaced.clock import boot_ns, is_synchronised
 from edgefaced.config.ledger import LedgerSection
+from edgefaced.config.pictures import PicturesSection
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.core.passback import Passage
@@ -133,11 +134,17 @@ def keeper_of(settings: Settings, places: Places) -> Keeper | None:
         frozenset(section.of),
         places.pictures_dir,
         (places.gallery_file, places.key_file),
-        Limits(section.keep_days, section.keep_pictures, section.maximum_megabytes * 1_000_000),
+        picture_limits_of(section),
         section.jpeg_quality,
     )
     wish = PictureWish(section.what == "frame", section.longest_side_px) if section.of else None
     return Keeper(keeping, Tray(wish))
+
+
+def picture_limits_of(section: PicturesSection) -> Limits:
+    """Which pictures must go."""
+    maximum_bytes = section.maximum_megabytes * 1_000_000
+    return Limits(section.keep_days, section.keep_pictures, maximum_bytes)
 
 
 def buttons_of(settings: Settings) -> Buttons | None:

@@ -14,10 +14,11 @@ from edgefaced.cli.output import json_option, note, plain, print_json, stdout
 from edgefaced.clock import is_synchronised
 from edgefaced.errors import LedgerBusy, UsageError
 from edgefaced.evidence.folder import forget
+from edgefaced.evidence.limits import Limits, erase_some_due
 from edgefaced.ledger.database import logs_set_aside
 from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.retention import Keep, Retention
-from edgefaced.outlets import retention_of
+from edgefaced.outlets import picture_limits_of, retention_of
 
 PLACE = "command line"
 """Where the event of a redaction comes from, instead of a camera."""
@@ -35,7 +36,7 @@ REMAINS = (
     "days",
     metavar="DAYS",
     type=NumberRange(0, 36_500),
-    help="Instead of the limits of [ledger]: every kind, older than this.",
+    help="Instead of these limits: every kind and picture older than this.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
@@ -43,7 +44,7 @@ REMAINS = (
 def purge(
     context: CliContext, *, person: str | None, days: float | None, yes: bool, as_json: bool
 ) -> int:
-    """Leave out what need not be kept by [ledger], now; or forget a person.
+    """Leave out what need not be kept by [ledger] and [pictures], now; or forget a person.
 
     What a sink still waits for stays. Of a person's records only their digests are left, so that
     the chain can still be verified; that it was done is recorded, not of whom. It works on
@@ -61,21 +62,30 @@ def purge(
     retention = (
         retention_of(context.settings().ledger) if days is None else Retention(Keep(days=days))
     )
-    purged = 0
+    purged = pictures = 0
+    old = now if days is not None or is_synchronised() else None
+    limits = (
+        picture_limits_of(context.settings().pictures)
+        if days is None
+        else Limits(days, sys.maxsize, sys.maxsize)
+    )
+    while erased := erase_some_due(context.places.pictures_dir, limits, old):
+        pictures += erased
     with open_ledger(context) as ledger:
         while True:
             done = ledger.purge(
                 retention,
-                now_us=now if days is not None or is_synchronised() else None,
+                now_us=old,
                 holders=ledger.cursors().keys(),
             )
             purged += done.purged
             if not done.more:
                 break
     if as_json:
-        print_json({"purged": purged})
+        print_json({"purged": purged, "pictures": pictures})
     else:
-        stdout.print(plain(f"{purged} records left out"))
+        also = f", {pictures} pictures removed" if pictures else ""
+        stdout.print(plain(f"{purged} records left out{also}"))
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from edgefaced.errors import EdgefacedError, StorageError
 from edgefaced.events import AccessDecided, DecisionMade, Event, Trouble
 from edgefaced.evidence import folder as pictures
 from edgefaced.evidence.folder import AT_ONCE, Kept
-from edgefaced.evidence.limits import Limits, due
+from edgefaced.evidence.limits import Limits, due, erase_some_due
 from edgefaced.evidence.sealing import sealed
 from edgefaced.gallery import rows
 from edgefaced.gallery.picture_keys import picture_keys_or_first
@@ -127,24 +126,16 @@ class Keeper:
                 size_bytes=len(jpeg),
             )
             # First room, then the new one.
-            pictures.erase(keeping.folder, self._due((*there, kept))[:AT_ONCE])
+            goes = due((*there, kept), keeping.limits, _now_us())
+            pictures.erase(keeping.folder, goes[:AT_ONCE])
             content = sealed(jpeg, kept, picture_keys_or_first(gallery))
             pictures.write(keeping.folder, kept, content)
             self._count()
 
     def _tidy(self) -> None:
-        folder = self._keeping.folder
-        if folder.exists():
-            with pictures.alone_in(folder):
-                goes = self._due(pictures.kept_in(folder))
-                pictures.erase(folder, goes[:AT_ONCE])
-            if len(goes) > AT_ONCE:
-                self._tidied = float("-inf")  # the rest in a moment: others may come between
+        if erase_some_due(self._keeping.folder, self._keeping.limits, _now_us()) == AT_ONCE:
+            self._tidied = float("-inf")  # the rest in a moment: others may come between
         self._count()
-
-    def _due(self, there: Collection[Kept]) -> list[Kept]:
-        now_us = time.time_ns() // 1000 if is_synchronised() else None
-        return list(due(list(there), self._keeping.limits, now_us))
 
     def _count(self) -> None:
         there = pictures.kept_in(self._keeping.folder)
@@ -198,3 +189,7 @@ def occasions(event: Event) -> frozenset[str]:
             return frozenset(said | {"duress"} if duress else said)
         case _:
             return frozenset()
+
+
+def _now_us() -> int | None:
+    return time.time_ns() // 1000 if is_synchronised() else None

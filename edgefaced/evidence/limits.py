@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from edgefaced.evidence.folder import Kept
+from edgefaced.evidence.folder import AT_ONCE, Kept, alone_in, erase, kept_in
 
 DAY_US = 86_400 * 1_000_000
 
@@ -35,3 +36,11 @@ def due(kept: Sequence[Kept], limits: Limits, now_us: int | None) -> Sequence[Ke
         if oldest_us is not None and picture.taken_us is not None and picture.taken_us < oldest_us:
             goes = max(goes, place + 1)
     return kept[:goes]
+
+
+def erase_some_due(folder: Path, limits: Limits, now_us: int | None) -> int:
+    """Erases pictures that must go, `AT_ONCE` at most; how many. Raises StorageError."""
+    if not folder.exists():
+        return 0
+    with alone_in(folder):
+        return erase(folder, due(kept_in(folder), limits, now_us)[:AT_ONCE])

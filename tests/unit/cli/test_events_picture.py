@@ -135,6 +135,18 @@ def test_a_purge_of_a_person_takes_their_pictures(edgefaced: Run, recorded: Reco
     assert recorded.people() == []
 
 
+def test_a_purge_leaves_out_pictures_as_well(
+    edgefaced: Run, recorded: Recorded, own_places: Path
+) -> None:
+    (own_places / "edgefaced.toml").write_text("[pictures]\nkeep_pictures = 2\n")
+    code, out, _ = edgefaced("events", "purge", "--json")
+    assert (code, json.loads(out)["pictures"]) == (0, 1)
+    assert recorded.people() == [recorded.ann, BOB]
+    code, out, _ = edgefaced("events", "purge", "--older-than", "30")
+    assert "2 pictures removed" in out, "taken in 1970"
+    assert recorded.people() == []
+
+
 def test_a_configuration_with_pictures_says_for_how_long(edgefaced: Run, own_places: Path) -> None:
     (own_places / "edgefaced.toml").write_text('[pictures]\nof = ["unknown", "duress"]\n')
     code, out, err = edgefaced("config", "check")
