@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the device side's tests in a Debian arm64 root (a chroot under qemu-user will do) with the real
-# rknn-toolkit-lite2: lite_on_a_double.sh ROOT PYTHON TREE
+# rknn-toolkit-lite2: lite_on_a_double.sh ROOT PYTHON TREE [PYTEST'S OPTIONS]
 #
 # First as a board without an NPU: back ends, models, networks, sensors, doctor, contracts. Then as an
 # RK3588 whose librknnrt is a double. ROOT has gcc; PYTHON (inside it) has rknn-toolkit-lite2 and
@@ -8,7 +8,7 @@
 # ROOT. What is mounted is mounted for these processes alone; the PC's /sys stays outside, since
 # onnxruntime for aarch64 dies of an x86's. As root.
 set -euo pipefail
-root=$1 python=$2 tree=$3
+root=$1 python=$2 tree=$3 options="${*:4}" # "-m 'not slow'" spares half an hour under emulation
 if [ -z "${ON_STAGE:-}" ]; then
     exec env ON_STAGE=1 unshare --mount --propagation private "$0" "$@"
 fi
@@ -30,7 +30,7 @@ tests() {
 failed=0
 mount --rbind /dev "$root/dev"
 mount --rbind /proc "$root/proc"
-tests tests/unit/inference tests/unit/models tests/unit/recognition tests/unit/sensors \
+tests "$options" tests/unit/inference tests/unit/models tests/unit/recognition tests/unit/sensors \
     tests/unit/cli/test_doctor.py tests/contract/test_backends.py tests/contract/models || failed=1
 umount -l "$root/proc"
 
