@@ -166,7 +166,8 @@ class House:
         if verdict.granted and route is not None:
             passback.passed(route, person, now)
         self._tell_verdict(plan.name, verdict, happening)
-        if verdict.reason in PASSING and person:
+        unsure = verdict.reason is Reason.ANTI_PASSBACK and not self._recalled
+        if (verdict.reason in PASSING or unsure) and person:
             # Nothing is kept for later: fresh frames may bring a fresh decision.
             self.again.put(person)
         if verdict.granted and plan.wires.relay is not None:

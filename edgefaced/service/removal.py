@@ -64,7 +64,7 @@ def _data(place: Place) -> Iterator[Step]:
         if secret.exists():
             why = "without its key nobody reads the gallery, not even from an image of the disk"
             yield Step(f"overwrite {secret}", why, Overwrite(secret))
-    yield _remove(place.files.state_dir, "people, templates and models")
+    yield _remove(place.files.state_dir, "people, templates, events, pictures and models")
     yield _remove(place.files.config_file.parent, "the configuration")
     yield _remove(place.drop_ins, "your own drop-ins")
 

@@ -264,6 +264,7 @@ def test_until_the_ledger_answers_nobody_gets_into_an_area(tmp_path: Path) -> No
     assert "nobody knows who is inside" in str(troubled), "once"
     said = {d.door: (d.granted, d.reason) for d in rig.decide(seen())}
     assert said == {"front": (False, "anti-passback"), "side": (True, "allowed")}
+    assert rig.again() == ["ann"], "whoever still stands there then need not go and come back"
     answers.append([])
     rig.house.recall_passages()
     said = {d.door: (d.granted, d.reason) for d in rig.decide(seen(track=2))}

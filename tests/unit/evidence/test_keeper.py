@@ -11,6 +11,7 @@ import cv2
 import gallery_peer
 import numpy as np
 import pytest
+from small_disk import small_disk
 
 from edgefaced.core.portrait import bytes_reduced
 from edgefaced.events import AccessDecided, DecisionMade, Event, FaceLeft, Happening, Trouble
@@ -187,6 +188,31 @@ def test_the_last_room_of_the_disk_is_not_taken_and_that_is_told_once(stand: Sta
     assert stand.kept() == []
     tray = stand.keeper.tray
     assert (tray.missed, tray.fault.count("free")) == (3, 1)
+
+
+def test_a_full_disk_tears_nothing_and_pictures_can_be_forgotten(
+    stand: Stand, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", megabytes=1) as disk:
+        stand.folder = disk / "pictures"
+        stand.with_limits("unknown", "known", count=1000)
+        first = stand.show(decided(Outcome.KNOWN, stand.ann, at=0))
+        (disk / "ballast").write_bytes(bytes(1_000_000))
+        for n in range(1, 40):
+            stand.show(decided(Outcome.UNKNOWN, at=n))
+        (said,) = stand.said
+        assert isinstance(said, Trouble)
+        assert "No space left" in said.detail
+        assert stand.keeper.tray.fault
+        there = stand.kept()
+        assert there[0].event_id == first
+        for kept in there:
+            stand.picture(kept)
+        assert forget(stand.folder, [stand.ann]) == 1
+        (disk / "ballast").unlink()
+        stand.show(decided(Outcome.UNKNOWN, at=50))
+        assert stand.keeper.tray.fault == ""
+        assert {file.suffix for file in stand.folder.iterdir()} == {".sealed"}
 
 
 def test_a_gallery_that_is_missing_is_told_and_its_return_as_well(stand: Stand) -> None:
