@@ -192,10 +192,12 @@ class Event:
     happening: Happening
     camera: str
     id: str = field(default_factory=lambda: str(uuid7()))
+    # Asked before the date is: a clock that is set in between gives a right date that is doubted,
+    # never a wrong one that is believed.
+    synchronised: bool = field(default_factory=is_synchronised)
     utc: datetime = field(default_factory=lambda: datetime.now(UTC))
     monotonic_ns: int = field(default_factory=boot_ns)
     boot_id: str = field(default_factory=lambda: read_boot_id())
-    synchronised: bool = field(default_factory=is_synchronised)
     utc_offset_seconds: int = field(default_factory=utc_offset_seconds)
     recorded: bool = True
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+from datetime import datetime, tzinfo
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from edgefaced import events
 from edgefaced.events import Event, Trouble, read_boot_id, uuid7
 
 
@@ -30,3 +36,26 @@ def test_an_event_knows_when_and_in_which_boot() -> None:
 
 def test_no_boot_id_is_no_error(tmp_path: Path) -> None:
     assert read_boot_id(tmp_path / "none") == ""
+
+
+def test_a_clock_that_is_set_while_an_event_happens_is_doubted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the source says once the date was read, it does not make that date certain."""
+    asked: list[str] = []
+
+    class Watched(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Watched:
+            asked.append("date")
+            return super().now(tz)
+
+    monkeypatch.setattr(events, "datetime", Watched)
+
+    def adjtimex(timex: object) -> int:
+        asked.append("state")
+        return 0
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(adjtimex=adjtimex))
+    Event(Trouble("clock", "set"), "door")
+    assert asked[:2] == ["state", "date"]
