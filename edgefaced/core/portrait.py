@@ -44,8 +44,10 @@ def around(frame: Frame, face: Box) -> Frame:
 def _span(begin: float, end: float, size: int) -> tuple[int, int]:
     """Even, not empty, and inside the frame; two pixels at its edge for what lies beyond."""
     last = size - size % 2
-    first = min(max(math.floor(begin / 2) * 2, 0), last - 2)
-    return first, min(max(math.ceil(end / 2) * 2, first + 2), last)
+    # Written so that what is no number leads to an edge.
+    begin, end = (begin if begin > 0 else 0.0), (end if end < last else last)
+    first = math.floor(min(begin, last - 2) / 2) * 2
+    return first, max(math.ceil(end / 2) * 2, first + 2)
 
 
 def _box(frame: Frame, longest_px: int) -> Letterbox:

@@ -29,7 +29,7 @@ def opened(content: bytes, kept: Kept, keys: Sequence[bytes]) -> bytes:
             raise GalleryDamaged("no key of this gallery is its own")
         return Protection(keys[number], PURPOSE).open(rest[NUMBER_BYTES:], _place(kept))
     except RecordDamaged:
-        raise _unreadable(kept, "it was altered, or is another event's") from None
+        raise _unreadable(kept, "it was altered, or is another event's or gallery's") from None
     except GalleryDamaged as error:
         raise _unreadable(kept, error.message) from None
 

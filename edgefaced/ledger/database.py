@@ -75,11 +75,16 @@ class Database:
 
     def used_bytes(self) -> int:
         """What the records take; pages that a purge has freed are used again."""
+        return self._bytes("page_count") - self.free_bytes()
+
+    def free_bytes(self) -> int:
+        """What is free inside the file."""
+        return self._bytes("freelist_count")
+
+    def _bytes(self, pages: str) -> int:
         with translated(self.path, ERRORS):
-            (pages,) = self.connection.execute("PRAGMA page_count").fetchone()
-            (free,) = self.connection.execute("PRAGMA freelist_count").fetchone()
-            (size,) = self.connection.execute("PRAGMA page_size").fetchone()
-        return int((pages - free) * size)
+            (count,) = self.connection.execute(f"PRAGMA {pages}").fetchone()
+        return int(count) * PAGE_BYTES
 
     def refuse_replaced(self) -> None:
         """Raises LedgerError where the path no longer leads to the file that is open here."""

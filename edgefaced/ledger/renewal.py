@@ -9,8 +9,10 @@ milliseconds, after which the file is left to others for as long as it took.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
+from contextlib import suppress
 
 from edgefaced.errors import LedgerBusy, LedgerFull
 from edgefaced.ledger.database import Database
@@ -21,6 +23,9 @@ PORTION = 200
 NEXT, OLD = "records_next", "records_old"
 SUFFIX = "_b"
 """Of every second table's indexes."""
+
+RESERVE_BYTES = 16_000_000
+"""Of the disk, which are not taken for a second copy."""
 
 LOG_TRIES, LOG_SECONDS = 15, 0.1
 """For a moment without readers; whoever records waits as well during a try."""
@@ -36,15 +41,27 @@ def renew(database: Database) -> bool:
         with sole_reader(database.path, "renewal"):
             _discard(database, NEXT)
             _discard(database, OLD)
+            if not _has_room(database):
+                return False
             _begin(database)
             last = 0
             while (copied := _copy(database, last)) is not None:
                 last = copied
             _exchange(database, last)
             _discard(database, OLD)
-    except (LedgerBusy, LedgerFull):
+    except LedgerFull:
+        with suppress(LedgerFull, LedgerBusy):
+            _discard(database, NEXT)  # whoever records has the room then, inside the file
+        return False
+    except LedgerBusy:
         return False
     return _empty_log(database)
+
+
+def _has_room(database: Database) -> bool:
+    """Whether all records fit on the disk once more, and enough is left to whoever records."""
+    free = shutil.disk_usage(database.path.parent).free + database.free_bytes()
+    return free >= 1.25 * database.used_bytes() + RESERVE_BYTES
 
 
 def rest(started: float) -> None:

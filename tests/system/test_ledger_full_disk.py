@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from ledgers import event
+from ledgers import ANN, event, seen
 from small_disk import small_disk as mounted
 
 from edgefaced.errors import LedgerError, LedgerFull
@@ -68,6 +68,24 @@ def test_a_full_disk_takes_nothing_and_tears_nothing(small_disk: Path) -> None:
         assert verify(ledger).clean
         assert ledger.head().position == count + 1
         assert not redact_person(ledger, "nobody", "door").records
+
+
+def test_forgetting_takes_no_room_from_whoever_records(tmp_path: Path) -> None:
+    with (
+        mounted(tmp_path / "disk", megabytes=24) as disk,
+        Ledger.open(disk / "events.db", create=True) as ledger,
+    ):
+        for n in range(10):
+            ledger.append([event(seen(ANN)), *(big(n * 50 + m) for m in range(50))])
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(8_000_000))
+        before = (disk / "events.db").stat().st_size
+        done = redact_person(ledger, ANN, "door")
+        assert (done.records, done.scrubbed) == (10, False)
+        assert (disk / "events.db").stat().st_size < before + 500_000
+        assert verify(ledger).clean
+        ballast.unlink()
+        assert redact_person(ledger, ANN, "door").scrubbed
 
 
 def test_a_ledger_cannot_begin_on_a_full_disk(small_disk: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 import pytest
@@ -72,6 +74,8 @@ def test_a_frame_gets_small_in_its_colours(kind: PixelFormat) -> None:
         Box(-500.0, -500.0, -400.0, -400.0),
         Box(900.0, 900.0, 901.0, 901.0),
         Box(-1000.0, -1000.0, 1000.0, 1000.0),
+        Box(float("nan"), float("nan"), float("nan"), float("nan")),
+        Box(-math.inf, -math.inf, math.inf, math.inf),
     ],
 )
 def test_what_lies_beyond_the_edge_is_cut_off(face: Box) -> None:
