@@ -112,6 +112,7 @@ class Vitals:
     templates: int
     bytes_copied: int
     batches_displaced: int
+    batches_stale: int
     stages: dict[str, Timing]
     sinks: dict[str, SinkVitals]
     ledger: LedgerVitals | None
@@ -160,6 +161,7 @@ def vitals_of(
         templates=figures.templates,
         bytes_copied=figures.bytes_copied,
         batches_displaced=figures.batches_displaced,
+        batches_stale=figures.batches_stale,
         stages={stage: watch.snapshot() for stage, watch in watches.items()},
         sinks={
             name: SinkVitals(

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgefaced.benchmark.film import RATE, Film
+from edgefaced.benchmark.film import Film
 from edgefaced.benchmark.line_rig import PATIENCE_SECONDS, Bench, line_on
 from edgefaced.benchmark.tallied import Tally
 from edgefaced.errors import EdgefacedError
 from edgefaced.pipeline.faces import FaceBatch
-from edgefaced.pipeline.freshness import OLDEST_LOOKS
+from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import LatestSlot
 from edgefaced.pipeline.judge import Knowledge
 from edgefaced.protocols import Embedder
@@ -24,19 +24,25 @@ THIRDS = 3
 
 @dataclass(frozen=True, slots=True)
 class SlowFigures:
-    """Ages of the frames whose faces were judged, in the order in which they were, in milliseconds.
+    """Ages of the frames when the recogniser began with a face of theirs, in milliseconds.
 
-    `two_looks_ms` is the age that none may have: a look takes as long as the detector does (95 %
-    of the looks), and the time from one frame to the next at least. `displaced` faces were never
-    judged, for newer ones had come.
+    `limits_ms` are the ages that they might have had at most, two looks of the detector, in the
+    same order. `displaced` batches were never judged, for newer ones had come, `stale` ones not to
+    their end, for they had grown too old.
     """
 
     delay_ms: float
     ages_ms: tuple[float, ...]
     lags: tuple[int, ...]
     """Frames that had come since the judged one."""
+    limits_ms: tuple[float, ...]
     displaced: int
-    two_looks_ms: float
+    stale: int
+
+    @property
+    def too_old(self) -> int:
+        """How many were older than two looks."""
+        return sum(age > limit for age, limit in zip(self.ages_ms, self.limits_ms, strict=True))
 
     def p95_of_thirds_ms(self) -> tuple[float, float, float]:
         """Of the first, the second and the last third of the film: it must not grow."""
@@ -50,14 +56,22 @@ class SlowEmbedder:
     """An embedder that takes longer, and notes how old the frame is that it embeds a face of."""
 
     def __init__(
-        self, embedder: Embedder, seconds: float, shown: LatestSlot[FaceBatch], tally: Tally
+        self,
+        embedder: Embedder,
+        seconds: float,
+        shown: LatestSlot[FaceBatch],
+        tally: Tally,
+        freshness: Freshness,
     ) -> None:
         self._embedder = embedder
         self._seconds = seconds
         self._shown = shown
         self._tally = tally
+        self._freshness = freshness
+        self._batch: FaceBatch | None = None
         self._never = threading.Event()
         self.ages_ms: list[float] = []
+        self.limits_ms: list[float] = []
         self.lags: list[int] = []
 
     @property
@@ -70,9 +84,12 @@ class SlowEmbedder:
 
     def embed(self, face: AlignedFace) -> Embedding:
         # The stage shows a batch just before it embeds its faces.
-        batch = self._shown.take(0)
-        if batch is not None:
-            self.ages_ms.append((time.monotonic_ns() - batch.captured_ns) / 1e6)
+        self._batch = batch = self._shown.take(0) or self._batch
+        limit_ns = self._freshness.limit_ns
+        if batch is not None and limit_ns is not None:
+            age_ns = self._freshness.age_ns(batch.captured_ns, time.monotonic_ns())
+            self.ages_ms.append(age_ns / 1e6)
+            self.limits_ms.append(limit_ns / 1e6)
             self.lags.append(self._tally.newest - batch.sequence)
         self._never.wait(self._seconds)
         return self._embedder.embed(face)
@@ -90,8 +107,9 @@ def run_slowly(bench: Bench, film: Film, delay_ms: float) -> SlowFigures:
     tally, slowed = Tally(), list[SlowEmbedder]()
 
     def around(knowledge: Knowledge) -> Knowledge:
-        slowed.append(SlowEmbedder(knowledge.embedder, delay_ms / 1000, shown, tally))
-        return replace(knowledge, embedder=slowed[0])
+        slow = SlowEmbedder(knowledge.embedder, delay_ms / 1000, shown, tally, line.freshness)
+        slowed.append(slow)
+        return replace(knowledge, embedder=slow)
 
     line, _ = line_on(bench, film, {}, tally, pace="real", around=around)
     # Whoever looks through the tap sees every face of every frame.
@@ -104,13 +122,13 @@ def run_slowly(bench: Bench, film: Film, delay_ms: float) -> SlowFigures:
         raise line.crew.failures[0].error
     if hanging:
         raise EdgefacedError(f"{hanging[0].stage} hangs")
-    detect = line.figures.stages["detect"].snapshot().p95
-    if detect is None or len(slowed[0].ages_ms) < THIRDS:
+    if len(slowed[0].ages_ms) < THIRDS:
         raise EdgefacedError("nobody was judged", "measure where somebody stands")
     return SlowFigures(
         delay_ms=delay_ms,
         ages_ms=tuple(slowed[0].ages_ms),
         lags=tuple(slowed[0].lags),
+        limits_ms=tuple(slowed[0].limits_ms),
         displaced=line.figures.batches_displaced,
-        two_looks_ms=OLDEST_LOOKS * max(detect * 1000, 1000 / RATE),
+        stale=line.figures.batches_stale,
     )

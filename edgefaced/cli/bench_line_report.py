@@ -86,8 +86,10 @@ def line_lines(figures: LineFigures) -> list[str]:
         thirds = ", ".join(f"{p95:.0f}" for p95 in slow.p95_of_thirds_ms())
         lines.append(
             f"a recogniser {slow.delay_ms:g} ms slower: 95 % of the frames judged were younger "
-            f"than {thirds} ms in the thirds of the film, the oldest {max(slow.ages_ms):.0f} ms "
-            f"(two looks: {slow.two_looks_ms:.0f} ms), n = {len(slow.ages_ms)}"
+            f"than {thirds} ms in the thirds of the film, the oldest {max(slow.ages_ms):.0f} ms; "
+            f"{slow.too_old or 'none'} of {len(slow.ages_ms)} older than two looks "
+            f"({min(slow.limits_ms):.0f} to {max(slow.limits_ms):.0f} ms); not judged: "
+            f"{slow.displaced} times newer faces had come, {slow.stale} times too old"
         )
     return lines
 
@@ -113,7 +115,12 @@ def line_body(figures: LineFigures) -> dict[str, Any]:
             for rival in figures.rivals
         ],
         "slow": [
-            {**asdict(slow), "p95_of_thirds_ms": slow.p95_of_thirds_ms()} for slow in figures.slow
+            {
+                **asdict(slow),
+                "p95_of_thirds_ms": slow.p95_of_thirds_ms(),
+                "too_old": slow.too_old,
+            }
+            for slow in figures.slow
         ],
         "noise": asdict(figures.noise),
     }

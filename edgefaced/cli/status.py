@@ -59,6 +59,9 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if any(body["frames_lost"].values()):
         yield "", f"never left the camera: {_counts(body['frames_lost'])}"
     yield "faces", f"{body['faces_in_view']} in view; decided: {_counts(body['decisions'])}"
+    if body["batches_displaced"] or body["batches_stale"]:
+        displaced, stale = body["batches_displaced"], body["batches_stale"]
+        yield "", f"not judged: {displaced} times newer ones had come, {stale} times too old"
     for stage, timing in body["stages"].items():
         if timing["count"]:
             yield (

@@ -38,6 +38,7 @@ def status(vitals: Vitals) -> Document:
         "stages": {stage: _timing(timing) for stage, timing in vitals.stages.items()},
         "bytes_copied_per_frame": vitals.bytes_copied // looked_at if looked_at else None,
         "batches_displaced": vitals.batches_displaced,
+        "batches_stale": vitals.batches_stale,
         "pace": {
             "band": pace.band.name,
             "cause": pace.cause.value,

@@ -41,6 +41,11 @@ def families(vitals: Vitals) -> Iterator[Metric]:
         "Batches of faces replaced by newer ones before they were recognised.",
         vitals.batches_displaced,
     )
+    yield _total(
+        "batches_stale",
+        "Batches of faces whose frame had grown too old before all of them were recognised.",
+        vitals.batches_stale,
+    )
     yield from _surroundings(vitals)
     yield from _deliveries(vitals)
     yield _gauge("gallery_templates", "Templates that faces are compared with.", vitals.templates)

@@ -82,6 +82,9 @@ class Figures:
     embeddings: int = 0
     bytes_copied: int = 0
     batches_displaced: int = 0
+    """Never judged, for newer faces had come before their turn."""
+    batches_stale: int = 0
+    """Not judged to the end, for their frame had grown too old meanwhile."""
     camera_up: bool = False
     camera_restarts: int = 0
     tracks: int = 0

@@ -1,7 +1,10 @@
-"""How old a frame is, the camera's own delay aside, and when nobody may be judged by it any more.
+"""How old a frame is, and when nobody may be judged by it any more.
 
 A recogniser that is slower than the detector must not work off what has gathered meanwhile: the
-person may have gone, and somebody else may stand there.
+person may have gone, and somebody else may stand there. What is promised: when the recogniser
+begins with a face, its frame is at most two looks old. A look takes as long as the detector does
+(the longest of the last eight), and as long as it is from one frame to the next at least (their
+median). The age counts from the frame's arrival: the camera's own delay is not in it.
 """
 
 from __future__ import annotations
@@ -10,16 +13,12 @@ from collections import deque
 from statistics import median
 
 OLDEST_LOOKS = 2
-"""A frame that is older than so many looks of the detector is not judged."""
 
 RECENT = 8
 
 
 class Freshness:
-    """Written by the capturing and the detecting stage, read by the recognising one.
-
-    A look takes as long as the detector does, and the time from one frame to the next at least.
-    """
+    """Written by the capturing and the detecting stage, read by the recognising one."""
 
     def __init__(self, *, unlimited: bool = False) -> None:
         """`unlimited` is for replays that wait for every stage: none of their frames is old."""
@@ -46,11 +45,14 @@ class Freshness:
         self._looks.append(look_ns)
         self.limit_ns = OLDEST_LOOKS * max(*self._looks, round(median(self._gaps or (0,))))
 
+    def age_ns(self, captured_ns: int, now_ns: int) -> int:
+        """How long ago a frame arrived, by the newest one's arrival; both in monotonic time."""
+        newest_captured_ns, newest_arrived_ns = self._newest or (captured_ns, now_ns)
+        return newest_captured_ns - captured_ns + now_ns - newest_arrived_ns
+
     def is_fresh(self, captured_ns: int, now_ns: int) -> bool:
-        """Whether somebody in this frame may be judged now; both in monotonic time."""
-        newest, limit_ns = self._newest, self.limit_ns
-        if self._unlimited or newest is None or limit_ns is None:
+        """Whether somebody in this frame may be judged now."""
+        limit_ns = self.limit_ns
+        if self._unlimited or limit_ns is None:
             return True
-        newest_captured_ns, newest_arrived_ns = newest
-        age_ns = newest_captured_ns - captured_ns + now_ns - newest_arrived_ns
-        return age_ns <= limit_ns
+        return self.age_ns(captured_ns, now_ns) <= limit_ns

@@ -58,6 +58,7 @@ class Judge:
         stop: threading.Event,
         tray: Tray,
         again: SimpleQueue[str] | None = None,
+        now_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         """`again` brings persons who are to be announced once more when they are seen next."""
         self._again: SimpleQueue[str] = again or SimpleQueue()
@@ -71,6 +72,7 @@ class Judge:
         self._figures = figures
         self._stop = stop
         self._tray = tray
+        self._now_ns = now_ns
         self._troubles: dict[str, str] = {}
         self._unreadable = False
         self._odd_at = 0.0
@@ -124,8 +126,8 @@ class Judge:
         for face in sorted(batch.faces, key=lambda face: self._turns.get(face.track.id, 0)):
             if not self._policy.wants(face.track.id, now):
                 continue
-            if not self._freshness.is_fresh(batch.captured_ns, time.monotonic_ns()):
-                self._figures.batches_displaced += 1
+            if not self._freshness.is_fresh(batch.captured_ns, self._now_ns()):
+                self._figures.batches_stale += 1
                 break
             self._turn += 1
             self._turns[face.track.id] = self._turn
@@ -137,7 +139,7 @@ class Judge:
                 self._policy.patient_until(face.track.id),
             )
             if decision is not None:
-                decided_ns = time.monotonic_ns()
+                decided_ns = self._now_ns()
                 self._figures.decisions[decision.outcome] += 1
                 self._figures.stages["capture_to_decision"].record(
                     max(decided_ns - batch.captured_ns, 0) / 1e9

@@ -133,7 +133,7 @@ class Line:
             if parts.open_motion is None
             else MotionWatch(parts.open_motion, self.postbox.announce, stop)
         )
-        freshness = Freshness(unlimited=parts.lossless)
+        self.freshness = freshness = Freshness(unlimited=parts.lossless)
         perceiver = Perceiver(
             leases,
             batches,

@@ -71,10 +71,9 @@ def test_a_slow_recogniser_never_makes_frames_old(rig: Bench, one_face: U8, dela
     rig.enrol("Somebody", frame_of(one_face))
     film = film_of_frames("standing", [(standing([one_face]), 12 * RATE)])
     slow = run_slowly(rig, film, delay_ms)
-    assert slow.displaced > len(slow.lags) / 2, "the recogniser was not slow"
+    assert slow.displaced + slow.stale > len(slow.lags) / 2, "the recogniser was not slow"
     third = len(slow.lags) // 3
     first, last = (float(np.percentile(p, 95)) for p in (slow.lags[:third], slow.lags[-third:]))
     assert last <= first + 1, "frames grow older"
-    # In frames: a busy machine keeps the test waiting between a frame and its embedding.
-    two_looks = slow.two_looks_ms * RATE / 1000
-    assert np.percentile(slow.lags, 95) <= two_looks, f"older than two looks: {slow.lags}"
+    # A busy machine may keep the stage waiting between its question and its embedding.
+    assert slow.too_old <= len(slow.lags) / 20, f"older than two looks: {slow.ages_ms}"

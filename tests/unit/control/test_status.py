@@ -144,6 +144,7 @@ class Status(Shape):
     stages: dict[str, StageTimes]
     bytes_copied_per_frame: int | None
     batches_displaced: int
+    batches_stale: int
     pace: PaceNow
     temperature_celsius: float | None
     temperature_fault: str | None

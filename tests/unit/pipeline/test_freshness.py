@@ -68,6 +68,14 @@ def test_one_long_gap_or_a_new_time_line_makes_nothing_old_count_as_fresh() -> N
     assert freshness.limit_ns == 2 * PERIOD
 
 
+def test_an_age_counts_from_the_arrival_of_the_frame() -> None:
+    freshness = Freshness()
+    assert freshness.age_ns(5, 7) == 0, "before anything is known"
+    captured, now = seen(freshness, 20, look_ms=5, delay_ms=900)
+    assert freshness.age_ns(captured, now) == 0
+    assert freshness.age_ns(captured - PERIOD, now + MS) == PERIOD + MS
+
+
 def test_a_replay_that_waits_has_no_old_frames() -> None:
     freshness = Freshness(unlimited=True)
     _, now = seen(freshness, 20, look_ms=5)
