@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from door_rigs import UNCHECKED, Rig, settings
 from ledgers import event
 
 from edgefaced.config.places import Places, places
 from edgefaced.doors.remembered import remember
 from edgefaced.doors.wires import LockWires, Wire
-from edgefaced.events import DoorChanged, DoorState, Trouble
+from edgefaced.events import DoorChanged, DoorState, Event, Trouble
 from edgefaced.ledger.store import Ledger
 from edgefaced.outlets import book_of
 
@@ -46,3 +47,16 @@ def test_so_does_the_note_of_their_lines(house: Places) -> None:
 def test_a_ledger_that_cannot_be_read_leaves_a_doubt(house: Places) -> None:
     house.events_file.write_bytes(b"no database" * 1000)
     assert book_of(house).was_here()
+
+
+def test_after_a_restart_the_ledger_says_who_is_inside(house: Places) -> None:
+    doors = settings(doors={"front": {**UNCHECKED, "area": "lab"}})
+    before = Rig(doors, house.doors_file, book_in_use=book_of(house))
+    assert before.ask() == (True, "allowed")
+    with Ledger.open(house.events_file, create=True) as ledger:
+        ledger.append([Event(happening, "door") for happening in before.told])
+    after = Rig(doors, house.doors_file, book_in_use=book_of(house))
+    assert after.ask() == (False, "anti-passback")
+    house.events_file.unlink()
+    new = Rig(doors, house.doors_file, book_in_use=book_of(house))
+    assert new.ask() == (True, "allowed"), "with the ledger gone nobody is known to be inside"
