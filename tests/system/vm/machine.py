@@ -23,7 +23,7 @@ are none; with them the pack "mobilefacenet" is installed. In the machine are th
 vimc, fakegpio (loaded; chip "fakegpio", line "relay") and fakethermal (loaded; zone "soc-thermal"),
 see ``modules/``, and the programs in image.sh; there is no network. The processor is emulated, ten
 times slower than here, and others may run machines beside yours: a deadline only says that
-something hangs, 120 s at least. ``QUICK = True`` lets the gate play the scene too, ``BARE = True``
+something hangs, 300 s at least. ``QUICK = True`` lets the gate play the scene too, ``BARE = True``
 begins with Debian alone.
 `Stage.say` and `Stage.expect` write the transcript. To look around in a machine, let the scene
 fail: journal, events, relay history and more are kept, the run says where.
@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BOOT_SECONDS = 400.0
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 CONFIGURATION = "/etc/edgefaced/edgefaced.toml"
 GRACE_SECONDS = 120.0
 """A command's own deadline is kept inside; from out here it is a little later."""
