@@ -32,6 +32,9 @@ SILENT_ROUNDS = 6
 SETTLE_SECONDS = 2.0
 """How long a closing camera waits for a frame that is still being read."""
 
+LONGEST_STRIDE_SECONDS = 1.0
+"""However hot it is: a slow camera's strides would be longer than a face is remembered."""
+
 PAUSES_SECONDS = (0.5, 10.0)
 
 BLIND = "the picture is of one shade: it is dark, or the lens is covered"
@@ -74,6 +77,7 @@ class Capturer:
         self._blind = False
         self._first_pause, self._longest_pause = pauses
         self._now = now
+        self._strode_at = float("-inf")
         self._up: bool | None = None
         self._worked = False
         self.first_frame = threading.Event()
@@ -167,11 +171,14 @@ class Capturer:
             self._give_back(lease, "rest")
             self._arrive(camera)
             return
-        if figures.frames["captured"] % band.frame_stride:
+        now = self._now()
+        overdue = now - self._strode_at >= LONGEST_STRIDE_SECONDS
+        if figures.frames["captured"] % band.frame_stride and not overdue:
             # Not even glanced at: what comes compressed is then never decoded.
             self._give_back(lease, "stride")
             return
-        if self._repeats(lease):
+        self._strode_at = now
+        if self._repeats(lease, now):
             self._give_back(lease, "repeated")
             return
         self._arrive(camera)
@@ -191,11 +198,11 @@ class Capturer:
         self._figures.frames[why] += 1
         lease.release()
 
-    def _repeats(self, lease: FrameLease) -> bool:
+    def _repeats(self, lease: FrameLease, now: float) -> bool:
         """Whether the frame is one of before. Raises CameraError for a frozen camera."""
         if self._sight is None:
             return False
-        glance = self._sight.look(luma_thumb(lease.glance), self._now())
+        glance = self._sight.look(luma_thumb(lease.glance), now)
         if self._sight.blind is not self._blind:
             self._blind = self._sight.blind
             self._announce(Trouble("camera", BLIND if self._blind else SEES))

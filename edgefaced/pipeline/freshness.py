@@ -16,6 +16,9 @@ OLDEST_LOOKS = 2
 
 RECENT = 8
 
+FIRST_GAP_NS = 100_000_000
+"""From the first frame to the second, as long as nobody knows."""
+
 
 class Freshness:
     """Written by the capturing and the detecting stage, read by the recognising one."""
@@ -43,7 +46,8 @@ class Freshness:
     def looked(self, look_ns: int) -> None:
         """The detecting stage has looked at it for so long."""
         self._looks.append(look_ns)
-        self.limit_ns = OLDEST_LOOKS * max(*self._looks, round(median(self._gaps or (0,))))
+        gap_ns = round(median(self._gaps or (FIRST_GAP_NS,)))
+        self.limit_ns = OLDEST_LOOKS * max(*self._looks, gap_ns)
 
     def age_ns(self, captured_ns: int, now_ns: int) -> int:
         """How long ago a frame arrived, by the newest one's arrival; both in monotonic time."""

@@ -22,8 +22,9 @@ something to do first."""
 class ScriptedCamera:
     """Plays its steps and then is over; its frames are 1/30 s apart, however fast it plays."""
 
-    def __init__(self, steps: Iterator[Step], ledger: list[str]) -> None:
+    def __init__(self, steps: Iterator[Step], ledger: list[str], *, rate: float = 30) -> None:
         self._steps = steps
+        self._frame_ns = round(1e9 / rate)
         self._ledger = ledger
         self._sequence = 0
         self._start_ns = time.monotonic_ns()
@@ -35,7 +36,7 @@ class ScriptedCamera:
             height=48,
             pixel_format=PixelFormat.BGR,
             native="BGR",
-            frames_per_second=30.0,
+            frames_per_second=float(rate),
             buffers=3,
             dma=False,
             wish=CameraWish(),
@@ -55,7 +56,7 @@ class ScriptedCamera:
                 step()
                 continue
             self._sequence += 1
-            captured_ns = self._start_ns + self._sequence * 33_333_333
+            captured_ns = self._start_ns + self._sequence * self._frame_ns
             frame = Frame(self._sequence, captured_ns, step, PixelFormat.BGR)
             self._ledger.append("lent")
             return self.book.lend(frame, lambda: self._ledger.append("back"))

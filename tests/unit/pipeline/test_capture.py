@@ -32,7 +32,7 @@ class Bench:
         self.events: list[CameraChanged] = []
         self.troubles: list[Trouble] = []
         self.cuts = 0
-        self.seconds = 0.0
+        self.seconds, self.frame_seconds = 0.0, 0.1
         self.figures = Figures()
         self.slot: LatestSlot[FrameLease] = LatestSlot()
         self.pace = PaceBoard()
@@ -64,8 +64,8 @@ class Bench:
         self.cuts += 1
 
     def _now(self) -> float:
-        """A tenth of a second later each time that it is asked: once a frame."""
-        self.seconds += 0.1
+        """Later by a frame each time that it is asked, which is once a frame."""
+        self.seconds += self.frame_seconds
         return self.seconds
 
     def _open(self) -> Camera:
@@ -107,11 +107,21 @@ def test_a_stride_gives_frames_back_untouched() -> None:
     bench = Bench([picture(n) for n in range(9)])
     bench.pace.current = Pace(BANDS[2], 2, Cause.HEAT, stepped=True)  # every fourth frame
     bench.run()
-    assert bench.figures.frames["stride"] == 7
+    assert bench.figures.frames["stride"] == 6, "the first, the fourth and the eighth go on"
     resting = Bench([picture(n) for n in range(5)])
     resting.pace.current = Pace(BANDS[-1], 4, Cause.HEAT, stepped=True)
     resting.run()
     assert resting.figures.frames["rest"] == 5
+
+
+def test_however_hot_it_is_a_slow_camera_is_looked_at_once_a_second() -> None:
+    bench = Bench([picture(n) for n in range(20)])
+    bench.frame_seconds = 0.3
+    bench.pace.current = Pace(BANDS[3], 3, Cause.HEAT, stepped=True)
+    assert BANDS[3].frame_stride == 10
+    bench.run()
+    # The first, by time every fourth after it, and the tenth and twentieth by the stride.
+    assert bench.figures.frames["stride"] == 20 - len({1, 5, 9, 10, 14, 18, 20})
 
 
 def test_frames_that_are_passed_over_are_never_decoded_and_undecodable_ones_are_counted() -> None:
@@ -144,9 +154,9 @@ def test_frames_that_are_passed_over_are_never_decoded_and_undecodable_ones_are_
     bench.capturer = bench.capturer_of(lambda: Compressing(iter(steps), bench.ledger))
     bench.run()
     assert BANDS[1].frame_stride == 2
-    assert decoded == [2, 4, 6, 8, 10, 12]
+    assert decoded == [1, 2, 4, 6, 8, 10, 12]
     assert bench.figures.lost["damaged"] == 2
-    assert bench.figures.frames["stride"] == 6
+    assert bench.figures.frames["stride"] == 5
     assert bench.ups == [True]
 
 

@@ -27,6 +27,13 @@ def test_before_anything_is_known_nothing_is_old() -> None:
     assert freshness.is_fresh(0, 10**12)
 
 
+def test_the_first_frame_has_the_time_of_two_slow_ones() -> None:
+    freshness = Freshness()
+    _, now = seen(freshness, 1, look_ms=5)
+    assert freshness.is_fresh(0, now + 200 * MS)
+    assert not freshness.is_fresh(0, now + 201 * MS)
+
+
 def test_with_a_quick_detector_two_frames_are_the_limit() -> None:
     freshness = Freshness()
     captured, now = seen(freshness, 20, look_ms=5)

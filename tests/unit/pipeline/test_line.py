@@ -47,13 +47,14 @@ class Stand:
         recording: Recording | None = None,
         limits: QualityLimits = EVERYTHING,
         detector: Detector | None = None,
+        rate: float = 30,
     ) -> None:
         """With `recording` the sink is a lasting one."""
         delivery = Delivery.MOMENTARY if recording is None else Delivery.LASTING
         self.ledger: list[str] = []
         self.embedder, self.index, self.sink = ColourEmbedder(), ColourIndex(), Collector()
         cast = Cast(
-            lambda: ScriptedCamera(iter(steps), self.ledger),
+            lambda: ScriptedCamera(iter(steps), self.ledger, rate=rate),
             embedder=self.embedder,
             index=self.index,
             sinks={"collector": SinkPlan(lambda: self.sink, delivery)},
@@ -154,6 +155,18 @@ def test_whoever_was_too_poor_to_judge_is_followed_calmly_and_known_when_that_is
     assert stand.embedder.embedded == 3
     calm = stand.line.figures.frames["calm"]
     assert 36 <= calm <= 44, "of the sixty frames after the first word two thirds"
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.4, 1, 5])
+def test_a_slow_camera_decides_as_long_as_its_frames_are_three_seconds_apart_at_most(
+    rate: float,
+) -> None:
+    """Who stands there after five seconds may be somebody else."""
+    stand = Stand([scene((ANN, 50 + 3 * i), sequence=i) for i in range(6)], rate=rate)
+    stand.run_to_the_end()
+    decided = stand.decisions()
+    assert [d.decision.outcome for d in decided] == ([] if rate < 1 / 3 else [Outcome.KNOWN])
+    assert stand.embedder.embedded == (6 if rate < 1 / 3 else 3)
 
 
 def test_the_last_frame_of_a_film_is_judged_however_slow_the_recogniser_is() -> None:
