@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path, PurePosixPath
 
-from edgefaced_deb.archive import tar, write_deb
+from edgefaced_deb.archive import write_deb
 from edgefaced_deb.contents import control_entries, package_entries, version_of
 from edgefaced_deb.lock import lock
 from edgefaced_deb.wheels import TARGETS, BuildError, Target, download, merged, own_wheel
@@ -64,8 +64,8 @@ def build(target: Target, output: Path, version: str | None, *, fast: bool) -> P
     entries = package_entries(HERE, CHECKOUT, site, manual, wheels, version, epoch)
     control = control_entries(HERE, entries, version, target)
     package = output / f"edgefaced_{version}_{target.debian}.deb"
-    level = 3 if fast else 19
-    write_deb(package, tar(control, epoch), tar(entries, epoch), epoch, level=level)
+    level = 3 if fast else 12
+    write_deb(package, control, entries, epoch, level=level)
     return package
 
 

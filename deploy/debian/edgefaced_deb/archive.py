@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 WINDOW = "--long=27"
 """The largest window that a reader takes unasked."""
@@ -27,10 +29,41 @@ class Entry:
     link: str | None = None
 
 
-def tar(entries: Iterable[Entry], epoch: int) -> bytes:
-    """A tar of root's files, sorted, with their folders."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+def write_deb(
+    path: Path, control: Iterable[Entry], data: Iterable[Entry], epoch: int, *, level: int
+) -> None:
+    """Writes the package of dpkg's part and of what is unpacked, whole or not at all."""
+    draft = path.with_name(f".{path.name}.new")
+    members = (
+        ("debian-binary", b"2.0\n"),
+        ("control.tar.zst", compressed(control, epoch, level)),
+        ("data.tar.zst", compressed(data, epoch, level)),
+    )
+    with draft.open("wb") as file:
+        file.write(b"!<arch>\n")
+        for name, body in members:
+            file.write(f"{name:<16}{epoch:<12}{0:<6}{0:<6}{'100644':<8}{len(body):<10}`\n".encode())
+            file.write(body + b"\n" * (len(body) % 2))
+    draft.replace(path)
+
+
+def compressed(entries: Iterable[Entry], epoch: int, level: int) -> bytes:
+    """A tar by zstd, which a board unpacks several times as fast as xz."""
+    command = ["zstd", "--quiet", "--stdout", "-T1", f"-{level}", WINDOW]
+    with tempfile.TemporaryFile() as packed:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=packed) as zstd:
+            assert zstd.stdin is not None  # noqa: S101 - it was asked for
+            tar(entries, epoch, zstd.stdin)
+            zstd.stdin.close()
+        if zstd.returncode:
+            raise subprocess.CalledProcessError(zstd.returncode, command)
+        packed.seek(0)
+        return packed.read()
+
+
+def tar(entries: Iterable[Entry], epoch: int, sink: IO[bytes]) -> None:
+    """Writes a tar of root's files, sorted, with their folders."""
+    with tarfile.open(fileobj=sink, mode="w|", format=tarfile.GNU_FORMAT) as archive:
         made: set[PurePosixPath] = set()
         for entry in sorted(entries, key=lambda entry: entry.path.parts):
             for folder in reversed(entry.path.parents):
@@ -45,29 +78,6 @@ def tar(entries: Iterable[Entry], epoch: int) -> bytes:
                 header = _header(entry.path, entry.mode, epoch, tarfile.REGTYPE)
                 header.size = len(entry.data)
                 archive.addfile(header, io.BytesIO(entry.data))
-    return buffer.getvalue()
-
-
-def write_deb(path: Path, control: bytes, data: bytes, epoch: int, *, level: int) -> None:
-    """Writes the package of two tars, whole or not at all."""
-    draft = path.with_name(f".{path.name}.new")
-    members = (
-        ("debian-binary", b"2.0\n"),
-        ("control.tar.zst", compressed(control, level)),
-        ("data.tar.zst", compressed(data, level)),
-    )
-    with draft.open("wb") as file:
-        file.write(b"!<arch>\n")
-        for name, body in members:
-            file.write(f"{name:<16}{epoch:<12}{0:<6}{0:<6}{'100644':<8}{len(body):<10}`\n".encode())
-            file.write(body + b"\n" * (len(body) % 2))
-    draft.replace(path)
-
-
-def compressed(data: bytes, level: int) -> bytes:
-    """By zstd: a board unpacks it ten times as fast as xz, and it is no larger here."""
-    command = ["zstd", "--quiet", "--stdout", "-T1", f"-{level}", WINDOW]
-    return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def _header(path: PurePosixPath, mode: int, epoch: int, kind: bytes) -> tarfile.TarInfo:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
 import pytest
-from edgefaced_deb.archive import Entry, tar, write_deb
+from edgefaced_deb.archive import Entry, write_deb
 from edgefaced_deb.contents import MINORS, control_entries, package_entries, version_of
 from edgefaced_deb.manual import escaped, exit_codes, page
 from edgefaced_deb.wheels import TARGETS, BuildError, merged
@@ -85,7 +85,7 @@ def test_a_package_is_what_dpkg_reads_and_the_same_every_time(tmp_path: Path) ->
         entries = package_entries(DEBIAN, CHECKOUT, site, manual, ["thing-1-py3.whl"], "1.2", EPOCH)
         control = control_entries(DEBIAN, entries, "1.2", TARGETS["arm64"])
         package = tmp_path / number
-        write_deb(package, tar(control, EPOCH), tar(reversed(entries), EPOCH), EPOCH, level=1)
+        write_deb(package, control, reversed(entries), EPOCH, level=1)
         packages.append(package)
     assert packages[0].read_bytes() == packages[1].read_bytes()
 
