@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tiny_pack import CELLS, SIZE, TinyPack
 
+from edgefaced.camera.convert import planes_of
 from edgefaced.errors import ModelError
 from edgefaced.inference.canned import CannedBackend
 from edgefaced.models.manifest import parse_manifest
@@ -142,3 +143,20 @@ def test_a_buffer_that_the_npu_cannot_reach_is_tried_once_and_said() -> None:
     assert backend.adopted == []
     assert (backend.memory == 9).all()
     assert told == [("NPU memory", "the NPU does not reach it")]
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_rows_of_an_npus_memory_may_be_padded(pixel_format: PixelFormat) -> None:
+    picture = np.random.default_rng(0).integers(0, 256, (2 * SIZE, 3 * SIZE, 3), dtype=np.uint8)
+    planes = planes_of(picture, pixel_format)
+    drawn = []
+    for columns in (SIZE, SIZE + 8):
+        rows = np.full((1, SIZE, columns, 3), 7, np.uint8)
+        backend = WithMemory()
+        backend.memory = rows[:, :, :SIZE]
+        NetworkDetector(backend, SPEC, size=SIZE).detect(
+            Frame(0, 0, planes.pixels, pixel_format, planes.chroma)
+        )
+        assert (rows[:, :, SIZE:] == 7).all()
+        drawn.append(backend.memory)
+    np.testing.assert_array_equal(*drawn)
