@@ -16,7 +16,7 @@ from pathlib import Path
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.core.coaching import Advice, Coach, Glimpse, Pose
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.enrolment.enrol import Enrolment, EnrolmentPolicy
 from edgefaced.enrolment.examine import Sample
 from edgefaced.enrolment.report import EnrolmentReport

@@ -12,7 +12,7 @@ from edgefaced.benchmark.copied import FACE_BYTES, Copied
 from edgefaced.benchmark.spread import Spread, spread
 from edgefaced.config.sections import InferenceSection
 from edgefaced.core.decision import decide
-from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.errors import UsageError
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore

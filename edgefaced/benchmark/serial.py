@@ -17,8 +17,8 @@ from edgefaced.benchmark.line_rig import Bench
 from edgefaced.benchmark.passing import Decided, Passing
 from edgefaced.benchmark.peer import Peer
 from edgefaced.core.embedding import normalise
+from edgefaced.core.gates import quality_faults
 from edgefaced.core.policy import DecisionPolicy, Evidence
-from edgefaced.core.quality import quality_faults
 from edgefaced.core.tracking import Tracker
 from edgefaced.errors import CameraEnded
 from edgefaced.gallery.index import open_index

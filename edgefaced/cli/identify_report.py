@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from edgefaced.cli.output import fail, note, plain, print_json, stdout
 from edgefaced.cli.seen import NamedFace, SeenFrame
 from edgefaced.core.calibration import ThresholdChoice
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.core.quality_words import explain_fault
 from edgefaced.errors import EdgefacedError, Refused
 from edgefaced.recognition.threshold import explain

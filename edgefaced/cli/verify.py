@@ -88,7 +88,7 @@ def verify(
 
 def _picture(engine: Engine, path: Path) -> Side:
     """The largest face of a picture. Raises PictureError, Refused where there is no face."""
-    from edgefaced.core.quality import quality_faults
+    from edgefaced.core.gates import quality_faults
     from edgefaced.core.quality_words import explain_fault
     from edgefaced.pictures.decode import frame_of, read_picture
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from edgefaced.config.section import Section
+from edgefaced.core.gates import QualityLimits
 from edgefaced.core.policy import PolicyLimits
-from edgefaced.core.quality import QualityLimits
 from edgefaced.core.thermal import BANDS, Band, check_bands
 from edgefaced.errors import ConfigError
 

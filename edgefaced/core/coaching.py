@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.types import Quality
 
 

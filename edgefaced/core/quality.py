@@ -1,9 +1,8 @@
-"""What a face picture offers a recogniser, measured; and the gates that make faults of figures."""
+"""What a face picture offers a recogniser, measured; `edgefaced.core.gates` judges it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import cv2
@@ -33,23 +32,6 @@ SYMMETRY_SIDE_PX = 24
 
 FLATTEST = 1e-3
 """Luma variance below which there is only rounding, far under one 8-bit step."""
-
-
-@dataclass(frozen=True, slots=True)
-class QualityLimits:
-    """Gates: a figure outside its limit is a fault."""
-
-    minimum_interocular_px: float
-    minimum_sharpness: float
-    minimum_brightness: float
-    maximum_brightness: float
-    minimum_contrast: float
-    maximum_clipped: float
-    maximum_yaw: float
-    maximum_pitch: float
-    maximum_roll_degrees: float
-    minimum_inside: float
-    minimum_symmetry: float
 
 
 def pose(landmarks: F32) -> tuple[float, float, float]:
@@ -149,37 +131,3 @@ def measure_quality(
         inside=face_inside(landmarks, frame_width, frame_height),
         symmetry=mirror_correlation(fine),
     )
-
-
-def eased(limits: QualityLimits, share: float) -> QualityLimits:
-    """Every limit moved away by a share of itself: for who has passed, as figures waver."""
-    return QualityLimits(
-        **{
-            name: limit + abs(limit) * (share if name.startswith("maximum") else -share)
-            for name, limit in asdict(limits).items()
-        }
-    )
-
-
-def quality_faults(quality: Quality, limits: QualityLimits) -> tuple[str, ...]:
-    """Names of the gates that fail, the gravest first; empty for a good picture.
-
-    Every comparison is written so that NaN fails.
-    """
-    gates = (
-        ("too small", quality.interocular_px >= limits.minimum_interocular_px),
-        ("cut off", quality.inside >= limits.minimum_inside),
-        ("dark", quality.brightness >= limits.minimum_brightness),
-        ("overexposed", quality.brightness <= limits.maximum_brightness),
-        ("clipped", quality.clipped <= limits.maximum_clipped),
-        ("low contrast", quality.contrast >= limits.minimum_contrast),
-        (
-            "pose",
-            abs(quality.yaw) <= limits.maximum_yaw
-            and abs(quality.pitch) <= limits.maximum_pitch
-            and abs(quality.roll_degrees) <= limits.maximum_roll_degrees,
-        ),
-        ("blurred", quality.sharpness >= limits.minimum_sharpness),
-        ("occluded", quality.symmetry >= limits.minimum_symmetry),
-    )
-    return tuple(name for name, passed in gates if not passed)

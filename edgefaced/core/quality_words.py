@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.types import Quality
 
 

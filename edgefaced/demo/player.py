@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from edgefaced.core.decision import decide
-from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.demo.bookkeeping import Claim, Sighting, judge
 from edgefaced.demo.results import RunResult, SceneResult, scene_result
 from edgefaced.demo.script import Scene

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgefaced.core.decision import decide
 from edgefaced.core.enrolment import Choice, Chosen, choose, lowest_without_itself
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.enrolment.examine import FaceRule, Rejected, Sample, examine
 from edgefaced.enrolment.finder import FaceFinder
 from edgefaced.enrolment.report import EnrolmentReport, PictureReport, nothing_kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.core.quality_words import explain_fault
 from edgefaced.enrolment.finder import FaceFinder, FoundFaces
 from edgefaced.errors import DependencyMissing, PictureError

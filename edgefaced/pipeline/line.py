@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol
 
+from edgefaced.core.gates import QualityLimits
 from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.presence import PresenceGate
-from edgefaced.core.quality import QualityLimits
 from edgefaced.events import Happening, Trouble
 from edgefaced.gpio.lines import InputLine
 from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer

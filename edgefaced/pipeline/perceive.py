@@ -9,8 +9,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from edgefaced.core.gates import QualityLimits, eased, quality_faults
 from edgefaced.core.presence import PresenceGate, luma_thumb
-from edgefaced.core.quality import QualityLimits, eased, measure_quality, quality_faults
+from edgefaced.core.quality import measure_quality
 from edgefaced.core.sampling import cut_face
 from edgefaced.core.tracking import Track, TrackingResult
 from edgefaced.pipeline.crew import Heartbeat

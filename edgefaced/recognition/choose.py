@@ -64,7 +64,8 @@ def open_network(
     except REASONS as error:
         if not _may_fall_back(means, store, spec):
             raise _with_way_out(error, means, store, spec) from error
-        backend, serving = _open_float(store, spec, size, threads, fallback=str(error))
+        file = store.prepared(spec, size)
+        backend, serving = _open_float(file, spec, size, threads, fallback=str(error))
     means.report(serving)
     return backend
 
@@ -137,16 +138,15 @@ def _open_chosen(
     if isinstance(files, LoadableModel):
         if means.section.providers:
             return _open_on_providers(files, spec, size, threads, means.section)
-        return _open_float(store, spec, size, threads)
+        return _open_float(files, spec, size, threads)
     if means.npu is not None and files.model.target == means.npu.target:
         return open_on_npu(files, spec, means.npu, means.section)
     return _open_quantised(files, spec, threads)
 
 
 def _open_float(
-    store: ModelStore, spec: ModelSpec, size: int, threads: int, *, fallback: str = ""
+    file: LoadableModel, spec: ModelSpec, size: int, threads: int, *, fallback: str = ""
 ) -> Opened:
-    file = store.prepared(spec, size)
     backend = OnnxBackend(file.data, threads=threads, optimise=not file.optimised)
     return backend, Serving(spec.id, size, "onnx", "cpu", "float32", fallback=fallback)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgefaced.core.decision import decide
-from edgefaced.core.quality import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.protocols import GalleryIndex
 from edgefaced.recognition.recogniser import FaceObservation, Recogniser
 from edgefaced.types import Decision, Liveness, Match

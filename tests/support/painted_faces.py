@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from edgefaced.core.align import TEMPLATE
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.pictures.write import write_picture
 from edgefaced.recognition.recogniser import Recogniser
 from edgefaced.types import (

@@ -8,7 +8,7 @@ import pytest
 
 from edgefaced.config.settings import Settings
 from edgefaced.core.coaching import FOR_FAULT, Advice, Coach, Glimpse, Pose
-from edgefaced.core.quality import quality_faults
+from edgefaced.core.gates import quality_faults
 from edgefaced.types import Quality
 
 LIMITS = Settings().quality.limits()

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from edgefaced.core.align import TEMPLATE
+from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.core.quality import (
-    QualityLimits,
     face_inside,
     measure_quality,
     mirror_correlation,
     pose,
-    quality_faults,
     share_inside,
 )
 from edgefaced.types import F32, U8, Box, ColourOrder, Quality

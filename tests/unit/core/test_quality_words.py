@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgefaced.config.sections import QualitySection
-from edgefaced.core.quality import quality_faults
+from edgefaced.core.gates import quality_faults
 from edgefaced.core.quality_words import explain_fault
 from edgefaced.types import Quality
 

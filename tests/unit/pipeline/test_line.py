@@ -25,7 +25,7 @@ from coloured import (
 from painted_faces import EVERYTHING
 from scripted_camera import ScriptedCamera, Step
 
-from edgefaced.core.quality import QualityLimits
+from edgefaced.core.gates import QualityLimits
 from edgefaced.events import CameraChanged, DecisionMade, FaceLeft, Trouble
 from edgefaced.ledger.store import Ledger
 from edgefaced.pipeline.line import Line

@@ -30,6 +30,7 @@ from edgefaced.inference.rockchip import Npu
 from edgefaced.inference.serving import CAMERA_BUFFER, NPU_MEMORY, Register, Serving
 from edgefaced.models.bring_in import bring_in
 from edgefaced.models.manifest import ModelSpec, PackManifest
+from edgefaced.models.store import LoadableModel, ModelStore
 from edgefaced.pipeline.line import Line
 from edgefaced.pipeline.tap import FaceTap
 from edgefaced.protocols import Delivery, SinkPlan
@@ -113,6 +114,23 @@ def test_a_board_with_a_compiled_pack_uses_its_npu(
     ]
     assert told[0].cosine == pytest.approx(1)
     assert (told[0].memory, told[0].remark) == ("copied", "inference.zero_copy is off")
+
+
+def test_a_network_is_read_once(
+    here: Installation, pack: PackManifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    prepared = ModelStore.prepared
+
+    def noted(
+        store: ModelStore, spec: ModelSpec, size: int, *, portable: bool = False
+    ) -> LoadableModel:
+        read.append(spec.id)
+        return prepared(store, spec, size, portable=portable)
+
+    monkeypatch.setattr(ModelStore, "prepared", noted)
+    opened(here, pack.model[0], SIZE, means([], None))
+    assert read == [pack.model[0].id], "twice would be 38 MB more for SFace"
 
 
 def test_why_memory_is_not_direct_is_told(
