@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NAME = "edgefaced-gallery-key"
+MQTT_PASSWORD = "edgefaced-mqtt-password"  # noqa: S105 - the credential's name
+WEBHOOK_KEY = "edgefaced-webhook-key"
 UNIT = "edgefaced.service"
 
 STORES = ("etc/credstore", "run/credstore", "usr/local/lib/credstore", "usr/lib/credstore")

@@ -7,6 +7,7 @@ import pwd
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgefaced.config.credential import MQTT_PASSWORD, WEBHOOK_KEY
 from edgefaced.config.places import Places, places
 from edgefaced.storage.keyfile import CREDENTIAL
 
@@ -71,6 +72,12 @@ class Place:
     def credential(self) -> Path:
         """The gallery's key where an administrator keeps it as a credential."""
         return self.at(f"/etc/credstore/{CREDENTIAL}")
+
+    @property
+    def secrets(self) -> tuple[Path, ...]:
+        """The password of the broker and the webhook's key, where `edgefaced setup` puts them."""
+        store = self.credential.parent
+        return store / MQTT_PASSWORD, store / WEBHOOK_KEY
 
     @property
     def files(self) -> Places:

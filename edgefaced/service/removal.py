@@ -64,6 +64,9 @@ def _data(place: Place) -> Iterator[Step]:
         if secret.exists():
             why = "without its key nobody reads the gallery, not even from an image of the disk"
             yield Step(f"overwrite {secret}", why, Overwrite(secret))
+    for secret in (path for path in place.secrets if path.exists()):
+        yield Step(f"overwrite {secret}", "a password of somebody else's", Overwrite(secret))
+        yield _remove(secret, "a password of somebody else's")
     yield _remove(place.files.state_dir, "people, templates, events, pictures and models")
     yield _remove(place.files.config_file.parent, "the configuration")
     yield _remove(place.drop_ins, "your own drop-ins")

@@ -22,7 +22,6 @@ from edgefaced.setup.amend import SecretPlaces, amended
 from edgefaced.setup.answers import Answers
 from edgefaced.setup.commented import commented
 from edgefaced.setup.wishes import Standing
-from edgefaced.sinks.choose import PASSWORD, SIGNING_KEY
 from edgefaced.sinks.signing import PREFIX
 
 PRIVATE, SHARED = 0o600, 0o640
@@ -59,16 +58,8 @@ def draft_of(path: Path, standing: Standing, answers: Answers, place: Place) -> 
     draft = Draft(
         path, text, parse_settings(text.encode(), path), table != standing.table, files=()
     )
-    store = place.credential.parent
-    passwords = _secrets(
-        standing,
-        answers,
-        *(
-            (store / PASSWORD, store / SIGNING_KEY)
-            if answers.service
-            else (beside.mqtt_password, beside.webhook_key)
-        ),
-    )
+    kept = place.secrets if answers.service else (beside.mqtt_password, beside.webhook_key)
+    passwords = _secrets(standing, answers, *kept)
     return replace(draft, files=(*passwords, *_configuration(draft)))
 
 

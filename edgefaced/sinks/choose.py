@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from edgefaced.config.credential import MQTT_PASSWORD, WEBHOOK_KEY
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
 from edgefaced.config.sinks import CommandSection, LinesSection, MqttSection, WebhookSection
@@ -30,9 +31,6 @@ from edgefaced.sinks.selected import SelectedSink
 from edgefaced.sinks.signing import NEW_KEY, keys_in
 from edgefaced.sinks.webhook import WebhookSink
 from edgefaced.sinks.wire import NameOf
-
-PASSWORD = "edgefaced-mqtt-password"  # noqa: S105 - the credential's name
-SIGNING_KEY = "edgefaced-webhook-key"
 
 Receiver = MqttSection | WebhookSection | CommandSection | LinesSection
 Opened = Callable[[NameOf | None], EventSink]
@@ -141,7 +139,7 @@ def _mqtt(
         topics=topics,
         context=_mqtt_trust(section) if section.tls else None,
         username=section.username,
-        password=secret("mqtt.password_file", section.password_file, places, PASSWORD),
+        password=secret("mqtt.password_file", section.password_file, places, MQTT_PASSWORD),
     )
     habits = Habits(
         discovery_prefix=section.discovery_prefix if section.discovery else None,
@@ -170,7 +168,7 @@ def _mqtt_trust(section: MqttSection) -> ssl.SSLContext:
 def _webhook(
     section: WebhookSection, where: Endpoint, places: Places, stop: threading.Event
 ) -> Opened:
-    text = secret("webhook.key_file", section.key_file, places, SIGNING_KEY)
+    text = secret("webhook.key_file", section.key_file, places, WEBHOOK_KEY)
     if text is None:
         raise ConfigError("webhook.key_file: a webhook is signed, and there is no key", NEW_KEY)
     keys = keys_in(text, "webhook.key_file")

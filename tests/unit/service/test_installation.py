@@ -223,6 +223,17 @@ def test_a_credential_is_the_administrators(tmp_path: Path) -> None:
     assert kept(place, purge=True) == [place.credential]
 
 
+def test_a_purge_takes_the_passwords_that_setup_has_stored(tmp_path: Path) -> None:
+    place = installed(tmp_path)
+    password, key = place.secrets
+    password.parent.mkdir(parents=True)
+    password.write_text("geheim")
+    actions = [step.action for step in uninstall_steps(place, purge=True)]
+    assert actions.index(Overwrite(password)) < actions.index(Remove(password))
+    assert Remove(key) not in actions
+    assert password not in removed(uninstall_steps(place))
+
+
 def test_a_second_uninstallation_has_nothing_to_do(tmp_path: Path) -> None:
     assert not any(step.needed for step in uninstall_steps(Place(tmp_path), purge=True))
     assert kept(Place(tmp_path)) == []
