@@ -77,18 +77,24 @@ LONG = ("--live", "600")
 
 
 @pytest.fixture
-def site(shared_data: Path, stand_in_models: Path, tmp_path: Path) -> Site:
-    site = Site(tmp_path, stand_in_models)
-    pictures = sorted((shared_data / "lfw" / "images" / ANN).glob("*.jpg"))
+def bare(tmp_path: Path) -> Site:
+    """Nobody in front of the camera, and no pack."""
     (tmp_path / "camera").mkdir()
-    shutil.copy(pictures[3], tmp_path / "camera")
-    assert cv2.imwrite(
-        str(tmp_path / "camera" / "nobody.png"), np.full((250, 250, 3), 90, np.uint8)
-    )
+    wall = np.full((250, 250, 3), 90, np.uint8)
+    assert cv2.imwrite(str(tmp_path / "camera" / "nobody.png"), wall)
     (tmp_path / "pins").mkdir()
     (tmp_path / "pins" / "strike").write_text("0")
+    site = Site(tmp_path, tmp_path / "models")
     site.config.write_text(BEFORE)
     return site
+
+
+@pytest.fixture
+def site(shared_data: Path, stand_in_models: Path, bare: Site) -> Site:
+    """Somebody who comes and goes, and a pack whose licence is to be agreed to."""
+    pictures = sorted((shared_data / "lfw" / "images" / ANN).glob("*.jpg"))
+    shutil.copy(pictures[3], bare.folder / "camera")
+    return Site(bare.folder, stand_in_models)
 
 
 def test_by_questions_at_a_terminal(site: Site) -> None:
@@ -137,9 +143,34 @@ def test_by_questions_at_a_terminal(site: Site) -> None:
     assert site.run("config", "check").returncode == 0
 
 
+def test_what_is_typed_is_planned_and_a_password_is_never_shown(bare: Site) -> None:
+    with Terminal(bare.words("setup", "--dry-run"), bare.environment) as door:
+        door.answer("Which camera?", "1")
+        door.answer("Which model pack?", "17")
+        door.expect("please")
+        door.answer("", "commercial")
+        door.answer("Where do its networks come from?", "/media/stick")
+        door.answer("What is this device for?", "events")
+        door.answer("Shall events go to other machines", "y")
+        door.answer("MQTT broker?", "broker.example.org")
+        door.answer("Web address", "")
+        door.answer("File for lines", "")
+        door.answer("Does the broker speak TLS?", "")
+        door.answer("Its user name?", "door")
+        door.expect("Its password?")
+        door.expect(": ")
+        door.type("geheim\n")
+        assert door.end() == 0, door.said
+    assert "import the networks of commercial from /media/stick" in door.said
+    assert 'host = "broker.example.org"' in door.said
+    assert "geheim" not in door.said
+    assert bare.config.read_text() == BEFORE
+
+
 @pytest.mark.parametrize("answers", [0, 4])
-def test_ctrl_c_at_a_question_changes_nothing(site: Site, answers: int) -> None:
-    with Terminal(site.words("setup", "--pack", "commercial"), site.environment) as door:
+def test_ctrl_c_at_a_question_changes_nothing(bare: Site, answers: int) -> None:
+    words = bare.words("setup", "--pack", "commercial", "--no-pull")
+    with Terminal(words, bare.environment) as door:
         door.expect("Which camera?")
         for _ in range(answers):
             door.answer("", "")
@@ -147,8 +178,8 @@ def test_ctrl_c_at_a_question_changes_nothing(site: Site, answers: int) -> None:
         door.type("\x03")
         door.expect("nothing was changed")
         assert door.end() == 130, door.said
-    assert site.config.read_text() == BEFORE
-    assert {path.name for path in site.folder.iterdir()} == {"edgefaced.toml", "camera", "pins"}
+    assert bare.config.read_text() == BEFORE
+    assert {path.name for path in bare.folder.iterdir()} == {"edgefaced.toml", "camera", "pins"}
 
 
 def test_by_options_alone_and_once_more_through_the_running_daemon(
