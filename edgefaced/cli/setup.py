@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,19 +13,10 @@ import click
 from edgefaced.cli.context import CliContext, pass_context
 from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import complain, fail, json_option, note, plain, print_json, stdout
+from edgefaced.cli.setup_networks import bring
 from edgefaced.cli.setup_options import SECONDS, setup_options, wishes_of
-from edgefaced.errors import (
-    DependencyMissing,
-    DownloadError,
-    EdgefacedError,
-    ModelError,
-    ModelMissing,
-    StorageError,
-    UsageError,
-)
+from edgefaced.errors import EdgefacedError, UsageError
 from edgefaced.setup.answers import Source
-
-OFFLINE = "no network here? --from PATH takes a folder, archive or stick; --no-pull goes on without"
 
 if TYPE_CHECKING:
     from edgefaced.service.place import Place
@@ -96,7 +86,7 @@ def setup(
         raise
     if dry_run:
         return _say_plan(draft, planned, as_json=as_json)
-    answers = replace(answers, source=_bring(context, asker, answers))
+    answers = replace(answers, source=bring(context, asker, answers))
     return _carry_out(context, place, draft, answers, live=live, as_json=as_json)
 
 
@@ -166,53 +156,6 @@ def _in_words(line: dict[str, str]) -> str:
     from edgefaced.cli.service import in_words
 
     return in_words(line)
-
-
-def _bring(context: CliContext, asker: Asker, answers: Answers) -> Source | Path:
-    """The networks, if they come now; from where in the end.
-
-    Raises what kept them away where nobody can be asked again.
-    """
-    from edgefaced.setup.questions_pack import ask_again
-
-    source = answers.source
-    while source not in (Source.HERE, Source.LATER):
-        try:
-            _fetch(context, answers.pack, source)
-        except (ModelError, DependencyMissing, StorageError) as error:
-            if not asker.present and isinstance(error, DownloadError):
-                raise DownloadError(error.message, OFFLINE) from error
-            if not asker.present:
-                raise
-            complain(str(error))
-            source = ask_again(asker)
-        else:
-            break
-    return source
-
-
-def _fetch(context: CliContext, name: str, source: Source | Path) -> None:
-    """Raises ModelError, DependencyMissing or StorageError."""
-    from edgefaced.cli.models import say_terms, store_of, workshop_of
-    from edgefaced.cli.transfers import transfers
-    from edgefaced.models.bring_in import bring_in
-    from edgefaced.models.catalogue import find_pack
-    from edgefaced.models.fetch.pip_config import pip_config_of_this_process
-    from edgefaced.models.pull import pull
-    from edgefaced.models.state import PackState, pack_state
-
-    store = store_of(context)
-    with transfers() as progress:
-        if source == Source.NETWORK:
-            pack = find_pack(name, (store.layout.packs,))
-            say_terms([pack])
-            pull([pack], store, workshop_of(context), pip_config_of_this_process, progress)
-        else:
-            bring_in(Path(source), name, store, workshop_of(context), progress)
-            pack = find_pack(name, (store.layout.packs,))
-            say_terms([pack])
-    if (state := pack_state(pack, store)) is not PackState.INSTALLED:
-        raise ModelMissing(f"{name} is {state}: {source} lacks a network of it")
 
 
 def _carry_out(
