@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgefaced.config.places import Places
-from edgefaced.config.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from edgefaced.config.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class CliContext:
 
     def settings(self) -> Settings:
         """Raises ConfigError; a file named on the command line must exist."""
+        from edgefaced.config.settings import read_settings  # pydantic and numpy: not for --help
+
         return read_settings(self.settings_file, required=self.config_file is not None)
 
 

@@ -18,7 +18,6 @@ from edgefaced.evidence.limits import Limits, erase_some_due
 from edgefaced.ledger.database import logs_set_aside
 from edgefaced.ledger.redaction import redact_person
 from edgefaced.ledger.retention import Keep, Retention
-from edgefaced.outlets import picture_limits_of, retention_of
 
 PLACE = "command line"
 """Where the event of a redaction comes from, instead of a camera."""
@@ -50,6 +49,8 @@ def purge(
     the chain can still be verified; that it was done is recorded, not of whom. It works on
     attendance as well: export first what must be kept.
     """
+    from edgefaced.outlets import picture_limits_of, retention_of
+
     if person is not None and days is not None:
         raise UsageError("--person and --older-than exclude each other")
     if person is not None:

@@ -18,7 +18,6 @@ from edgefaced.cli.people import open_gallery, scrub_status
 from edgefaced.errors import GalleryDamaged, StorageError, UsageError
 from edgefaced.gallery.check import check_gallery, figures_of
 from edgefaced.gallery.export_file import read_export, write_export
-from edgefaced.gallery.reembed import re_embed
 from edgefaced.gallery.rekey import rotate_key
 from edgefaced.gallery.store import Gallery
 from edgefaced.gallery.transfer import Conflicts, export_gallery, import_gallery, open_export
@@ -170,6 +169,8 @@ def re_embed_kept(
     context: CliContext, *, drop_others: bool, pack: str | None, as_json: bool
 ) -> int:
     """Move the gallery to another pack's model, from the pictures that were kept."""
+    from edgefaced.gallery.reembed import re_embed
+
     with (
         open_gallery(context) as opened,
         open_engine(context, pack=pack) as engine,

@@ -17,37 +17,64 @@ from edgefaced.cli.output import complain, fail, note
 from edgefaced.config.places import places_of_this_process
 from edgefaced.errors import EdgefacedError, StorageError, UsageError
 
-# name: module with a click command of that name's attribute. Loading one costs tens of
-# milliseconds on a small board, so `edgefaced list` does not pay for onnxruntime.
 COMMANDS = {
-    "enroll": "edgefaced.cli.enroll:enroll",
-    "list": "edgefaced.cli.people:list_people",
-    "show": "edgefaced.cli.people:show",
-    "rename": "edgefaced.cli.people:rename",
-    "remove": "edgefaced.cli.people:remove",
-    "people": "edgefaced.cli.people_import:people",
-    "gallery": "edgefaced.cli.gallery:gallery",
-    "verify": "edgefaced.cli.verify:verify",
-    "identify": "edgefaced.cli.identify:identify",
-    "evaluate": "edgefaced.cli.evaluate:evaluate",
-    "calibrate": "edgefaced.cli.calibrate:calibrate",
-    "run": "edgefaced.cli.run:run_command",
-    "status": "edgefaced.cli.status:status",
-    "watch": "edgefaced.cli.watch:watch",
-    "snapshot": "edgefaced.cli.snapshot:snapshot",
-    "access": "edgefaced.cli.access:access",
-    "doors": "edgefaced.cli.doors:doors",
-    "events": "edgefaced.cli.events:events",
-    "attendance": "edgefaced.cli.attendance:attendance",
-    "doctor": "edgefaced.cli.doctor:doctor",
-    "bench": "edgefaced.cli.bench:bench",
-    "models": "edgefaced.cli.models:models",
-    "demo": "edgefaced.cli.demo:demo",
-    "config": "edgefaced.cli.config:config",
-    "setup": "edgefaced.cli.setup:setup",
-    "install-service": "edgefaced.cli.service:install_service",
-    "uninstall": "edgefaced.cli.service:uninstall",
+    "enroll": ("edgefaced.cli.enroll:enroll", "Enrol a person from pictures, or from the camera."),
+    "list": ("edgefaced.cli.people:list_people", "Everybody who is enrolled."),
+    "show": ("edgefaced.cli.people:show", "All that is known of one person."),
+    "rename": ("edgefaced.cli.people:rename", "Give a person another name."),
+    "remove": (
+        "edgefaced.cli.people:remove",
+        "Remove people with every trace in the gallery's files.",
+    ),
+    "people": ("edgefaced.cli.people_import:people", "Many people at once."),
+    "gallery": (
+        "edgefaced.cli.gallery:gallery",
+        "The gallery: figures, check, backup, key, model.",
+    ),
+    "verify": (
+        "edgefaced.cli.verify:verify",
+        "Whether two pictures, or a person and one, are the same.",
+    ),
+    "identify": ("edgefaced.cli.identify:identify", "Who is in pictures, videos and folders."),
+    "evaluate": ("edgefaced.cli.evaluate:evaluate", "Measure how well a pack tells people apart."),
+    "calibrate": (
+        "edgefaced.cli.calibrate:calibrate",
+        "Measure how strangers score, on your own pictures.",
+    ),
+    "run": (
+        "edgefaced.cli.run:run_command",
+        "Recognise faces in front of the camera until stopped.",
+    ),
+    "status": ("edgefaced.cli.status:status", "How the running daemon is."),
+    "watch": ("edgefaced.cli.watch:watch", "Show events of the running daemon as they happen."),
+    "snapshot": (
+        "edgefaced.cli.snapshot:snapshot",
+        "Write one picture of the running daemon's camera.",
+    ),
+    "access": ("edgefaced.cli.access:access", "Who may open which door, and when."),
+    "doors": ("edgefaced.cli.doors:doors", "Doors: demands, state, lockdown, holding open."),
+    "events": ("edgefaced.cli.events:events", "Every event in its order, from the ledger."),
+    "attendance": (
+        "edgefaced.cli.attendance:attendance",
+        "Who came and who went: records, hours, corrections.",
+    ),
+    "doctor": ("edgefaced.cli.doctor:doctor", "Look at all that the daemon needs."),
+    "bench": ("edgefaced.cli.bench:bench", "Measure stages, searches, cold start, the daemon."),
+    "models": (
+        "edgefaced.cli.models:models",
+        "Model packs: what there is, getting it, checking it.",
+    ),
+    "demo": ("edgefaced.cli.demo:demo", "Recognise two people in a generated sequence; no camera."),
+    "config": ("edgefaced.cli.config:config", "Show or check the configuration."),
+    "setup": ("edgefaced.cli.setup:setup", "Set this device up, step by step, and try it."),
+    "install-service": ("edgefaced.cli.service:install_service", "Run the daemon at every boot."),
+    "uninstall": ("edgefaced.cli.service:uninstall", "Take the service away."),
 }
+"""name: module and attribute of its click command, and what `edgefaced --help` says of it.
+
+Loading a module costs tens of milliseconds on a small board: `edgefaced list` does not pay for
+onnxruntime, and the list of all of them loads none.
+"""
 
 
 class LazyGroup(click.Group):
@@ -57,13 +84,17 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in COMMANDS:
             return None
-        module, attribute = place.split(":")
+        module, attribute = COMMANDS[cmd_name][0].split(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """click's own would load every command for its first sentence."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,9 +12,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edgefaced.config.credential import NAME, service_key
-from edgefaced.config.settings import Settings
+
+if TYPE_CHECKING:
+    from edgefaced.config.settings import Settings
 
 APP = "edgefaced"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -13,13 +15,47 @@ from edgefaced.cli.main import COMMANDS, cli, run
 
 
 def test_every_command_of_the_table_loads_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, place in COMMANDS.items():
+    for name, (place, _) in COMMANDS.items():
         module, attribute = place.split(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
         assert command.help, f"{name} has no help"
         assert run([name, "--help"]) == 0
     assert "Usage: edgefaced" in capsys.readouterr().out
+
+
+def test_every_command_is_listed_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, (_, summary) in COMMANDS.items():
+        assert any(line.split(maxsplit=1) == [name, summary] for line in lines), name
+
+
+def loaded(module: str) -> set[str]:
+    """Packages that a fresh process has loaded once this module is."""
+    listed = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return {name.split(".")[0] for name in listed.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("modules", "absent"),
+    [
+        ("edgefaced.cli.main", {"numpy", "pydantic", "cv2", "onnxruntime", "cryptography"}),
+        (
+            "edgefaced.cli.status, edgefaced.cli.watch, edgefaced.cli.doors, edgefaced.cli.people, "
+            "edgefaced.cli.access, edgefaced.cli.events, edgefaced.cli.attendance, "
+            "edgefaced.cli.gallery, edgefaced.cli.config, edgefaced.config.settings",
+            {"cv2", "onnxruntime", "PIL", "onnx"},
+        ),
+    ],
+)
+def test_what_needs_no_network_loads_none(modules: str, absent: set[str]) -> None:
+    assert not loaded(modules) & absent
 
 
 def test_an_unknown_command_is_one_line_and_two(capsys: pytest.CaptureFixture[str]) -> None:
