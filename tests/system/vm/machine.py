@@ -7,7 +7,7 @@ A scene is one file, ``scenes/sNN_name.py``. Its docstring's first line is its t
 and hands out the machine::
 
     def scene(stage: Stage) -> None:
-        door = stage.boot()                                # Debian with the package and a pack
+        door = stage.boot(settle=False)                    # Debian with the package and a pack
         door.run("modprobe vivid")                         # a shell command; anything but 0 raises
         door.configure(CONFIG)                             # returns when the daemon said READY
         door.wait_for("edgefaced status | grep -q 'camera.*up'")
@@ -23,10 +23,10 @@ are none; with them the pack "mobilefacenet" is installed. In the machine are th
 vimc, fakegpio (loaded; chip "fakegpio", line "relay") and fakethermal (loaded; zone "soc-thermal"),
 see ``modules/``, and the programs in image.sh; there is no network. The processor is emulated, ten
 times slower than here, and others may run machines beside yours: a deadline only says that
-something hangs, 300 s at least. ``QUICK = True`` lets the gate play the scene too, ``BARE = True``
-begins with Debian alone.
-`Stage.say` and `Stage.expect` write the transcript. To look around in a machine, let the scene
-fail: journal, events, relay history and more are kept, the run says where.
+something hangs, 600 s at least. Without ``settle=False`` the boot waits for the daemon as well,
+which `configure` then starts once more. ``QUICK = True`` lets the gate play the scene too, ``BARE =
+True`` begins with Debian alone. `Stage.say` and `Stage.expect` write the transcript. To look around
+in a machine let the scene fail: journal, events, relay history and more are kept, the run says where.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-BOOT_SECONDS = 400.0
-PATIENCE_SECONDS = 300.0
+BOOT_SECONDS = 1200.0
+PATIENCE_SECONDS = 600.0
 CONFIGURATION = "/etc/edgefaced/edgefaced.toml"
 GRACE_SECONDS = 120.0
 """A command's own deadline is kept inside; from out here it is a little later."""

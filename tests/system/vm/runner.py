@@ -77,7 +77,9 @@ def play(scene: Scene, folder: Path, layers: Layers, data: Path | None) -> Outco
         except Skipped as reason:
             word, why = "skipped", str(reason)
         except (SceneError, OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
-            why = str(error) if isinstance(error, SceneError) else repr(error)
+            why = (
+                str(error) if isinstance(error, SceneError) else f"{type(error).__name__}: {error}"
+            )
             transcript.say(f"FAILED: {why}")
             stage.keep_evidence()
         finally:

@@ -14,7 +14,7 @@ CONFIG = f"""
 [models]
 pack = "{PACK}"
 """
-PICTURE = "Jennifer_Capriati_0001.jpg"
+PICTURE = "Jennifer_Capriati_0002.jpg"
 LEFT = """
 find / -xdev -name '*edgefaced*' -not -path '/var/log/*' -not -path '/var/cache/apt/*'
 getent passwd edgefaced; getent group edgefaced

@@ -26,7 +26,7 @@ HIGH = f"test $(cat {RELAY}/levels) = 8"
 
 
 def scene(stage: Stage) -> None:
-    door = stage.boot()
+    door = stage.boot(settle=False)
     door.run("modprobe vivid")
     door.configure(CONFIG)
     door.run(LOW)

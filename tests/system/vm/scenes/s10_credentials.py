@@ -18,10 +18,10 @@ KEY_IS_WRONG = 6
 
 
 def scene(stage: Stage) -> None:
-    picture = "Jennifer_Capriati_0001.jpg"
+    picture = "Jennifer_Capriati_0002.jpg"
     folder = stage.pictures / "lfw" / "images" / "Jennifer_Capriati"
     shutil.copy(folder / picture, stage.cargo)
-    door = stage.boot()
+    door = stage.boot(settle=False)
     door.configure(CONFIG)
     door.run(f"edgefaced enroll Jennifer /cargo/{picture}")
 

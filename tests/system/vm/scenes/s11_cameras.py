@@ -20,7 +20,7 @@ TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 
 def scene(stage: Stage) -> None:
     bring_tests(stage.cargo)
-    door = stage.boot()
+    door = stage.boot(settle=False)
     door.run("systemctl stop edgefaced")
     door.run(f"modprobe {MODULE}")
     # The interpreter that the package runs edgefaced with, and so its libraries.
