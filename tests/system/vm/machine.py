@@ -26,7 +26,7 @@ times slower than here, and others may run machines beside yours: a deadline onl
 something hangs, 600 s at least. Without ``settle=False`` the boot waits for the daemon as well,
 which `configure` then starts once more. ``QUICK = True`` lets the gate play the scene too, ``BARE =
 True`` begins with Debian alone. `Stage.say` and `Stage.expect` write the transcript. To look around
-in a machine let the scene fail: journal, events, relay history and more are kept, the run says where.
+in a machine let the scene fail: journal, events, relay history and more are kept.
 """
 
 from __future__ import annotations
