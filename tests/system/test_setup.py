@@ -167,6 +167,21 @@ def test_what_is_typed_is_planned_and_a_password_is_never_shown(bare: Site) -> N
     assert bare.config.read_text() == BEFORE
 
 
+def test_a_stick_that_has_nothing_is_asked_for_again(bare: Site) -> None:
+    words = ["setup", "--camera", bare.camera, "--pack", "commercial", "--from", "/no/stick"]
+    words += ["--attendance", "in", "--no-service", "--live", "0"]
+    with Terminal(bare.words(*words), bare.environment) as door:
+        door.answer("Shall events go to other machines", "")
+        door.answer("Shall this be done?", "")
+        door.expect("there is no /no/stick")
+        door.expect("Where do its networks come from?")
+        door.expect("type it: ")
+        door.type("later\n")
+        assert door.end() == 1, "doctor complains that nobody can be recognised"
+    assert "networks: edgefaced models pull commercial" in door.said
+    assert bare.table()["attendance"] == {"enabled": True, "mode": "in"}
+
+
 @pytest.mark.parametrize("answers", [0, 4])
 def test_ctrl_c_at_a_question_changes_nothing(bare: Site, answers: int) -> None:
     words = bare.words("setup", "--pack", "commercial", "--no-pull")
