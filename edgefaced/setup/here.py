@@ -30,8 +30,8 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """This machine. `npu` names the chip whose NPU it has; `obstacle` is why no service can be set
-    up, empty where one can.
+    """This machine. `npu` names the chip whose NPU it has; `blind` is why its GPIO chips cannot be
+    seen and `obstacle` why no service can be set up, empty where that is not so.
     """
 
     cameras: tuple[FoundCamera, ...] = ()
@@ -39,6 +39,7 @@ class Here:
     npu: str | None = None
     thermometer: bool = True
     packs: tuple[Pack, ...] = ()
+    blind: str = ""
     obstacle: str = ""
 
     def pack(self, name: str) -> Pack | None:
@@ -47,17 +48,19 @@ class Here:
 
 def look(models_dir: Path, obstacle: str) -> Here:
     """Opens devices for a moment and changes nothing. Raises ManifestError or StorageError."""
-    npu = find_npu()
+    npu, blind = find_npu(), ""
+    chips: tuple[FoundChip, ...] = ()
     try:
         chips = found_chips()
-    except DependencyMissing:
-        chips = ()  # said by the check of the configuration, where one is named
+    except DependencyMissing as error:
+        blind = str(error)
     return Here(
         cameras=found_cameras(),
         chips=chips,
         npu=None if npu is None else npu.chip,
         thermometer=any(ZONES.glob("thermal_zone*")),
         packs=packs_of(ModelStore(models_dir)),
+        blind=blind,
         obstacle=obstacle,
     )
 

@@ -73,6 +73,8 @@ def _say_what_is_here(asker: Asker, here: Here) -> None:
         )
     if not here.cameras:
         asker.say("No camera is connected at the moment.")
+    if here.blind:
+        asker.say(here.blind)
 
 
 def _camera(asker: Asker, wishes: Wishes, standing: Standing, here: Here) -> CameraAnswer | None:

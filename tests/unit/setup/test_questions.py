@@ -376,7 +376,8 @@ def test_a_service_that_cannot_be_is_an_error_only_where_it_was_asked_for() -> N
     assert not unattended(Wishes(service=False), here=BARE).service
 
 
-def test_an_npu_is_told_of() -> None:
+def test_what_the_board_has_and_lacks_is_told() -> None:
     installer = Installer()
-    ask(installer, Wishes(), FRESH, replace(PI, npu="rk3588"))
+    ask(installer, Wishes(), FRESH, replace(PI, npu="rk3588", blind="GPIO needs a package"))
     assert any("NPU of an rk3588" in line for line in installer.told)
+    assert "GPIO needs a package" in installer.told
