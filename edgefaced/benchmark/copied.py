@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgefaced.types import FACE_SIDE_PX
-
-FACE_BYTES = FACE_SIDE_PX * FACE_SIDE_PX * 3
-
 
 @dataclass(frozen=True, slots=True)
 class Copied:

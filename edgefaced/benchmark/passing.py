@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from edgefaced.benchmark.copied import FACE_BYTES, Copied
+from edgefaced.benchmark.copied import Copied
+from edgefaced.pipeline.perceive import BYTES_PER_FACE
 from edgefaced.types import Outcome
 
 
@@ -82,7 +83,7 @@ class InputBytes:
         bar = (
             passing.whole_looks * self.whole
             + passing.close_looks * self.close
-            + passing.faces * FACE_BYTES
+            + passing.faces * BYTES_PER_FACE
         )
         return Copied(passing.bytes_copied / looks, bar / looks)
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from edgefaced.benchmark.clocked import ClockedBackend
-from edgefaced.benchmark.copied import FACE_BYTES, Copied
+from edgefaced.benchmark.copied import Copied
 from edgefaced.benchmark.spread import Spread, spread
 from edgefaced.config.sections import InferenceSection
 from edgefaced.core.decision import decide
@@ -16,6 +16,7 @@ from edgefaced.core.gates import QualityLimits, quality_faults
 from edgefaced.errors import UsageError
 from edgefaced.models.manifest import PackManifest
 from edgefaced.models.store import ModelStore
+from edgefaced.pipeline.perceive import BYTES_PER_FACE
 from edgefaced.protocols import GalleryIndex
 from edgefaced.recognition.choose import Means, means_of, open_network
 from edgefaced.recognition.detector import NetworkDetector
@@ -144,8 +145,8 @@ class Pipeline:
     def copied(self, frame: Frame) -> Copied:
         """For a frame of one face."""
         return Copied(
-            self._detector.bytes_copied(frame) + FACE_BYTES,
-            self._detector.input_bytes(frame) + FACE_BYTES,
+            self._detector.bytes_copied(frame) + BYTES_PER_FACE,
+            self._detector.input_bytes(frame) + BYTES_PER_FACE,
         )
 
     def pass_through(self, frame: Frame, index: GalleryIndex) -> Passage:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
+from edgefaced.core.schedule import DAY_SECONDS
 from edgefaced.types import CorrectionKind, Direction
-
-DAY_SECONDS = 86_400
 
 
 class Mode(StrEnum):

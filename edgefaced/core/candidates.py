@@ -93,6 +93,15 @@ def join(parts: Sequence[RawRows]) -> RawRows:
     )
 
 
+def points_at(ways: F32, cells: F32) -> F32:
+    """(n, 7, 2) points in input pixels, from `ways` (n, 14) to them: x and y in turn, in strides,
+    from their `cells` (n, 3).
+    """
+    places = cells[:, None]
+    points: F32 = ways.reshape(-1, 7, 2) * places[..., 2:] + places[..., :2]
+    return points
+
+
 def faces_of(candidates: Candidates, box: Letterbox, nms_iou: float) -> list[FaceDetection]:
     """Faces in frame pixels, best first; candidates with NaN or infinity are dropped."""
     points, scores = candidates.points, candidates.scores

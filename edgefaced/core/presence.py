@@ -42,12 +42,17 @@ def luma_thumb(frame: Frame) -> U8:
 
     Green stands for the luma of RGB: it carries most of it and needs no conversion.
     """
-    rows = np.arange(THUMB_HEIGHT) * frame.height // THUMB_HEIGHT + frame.height // 54
-    columns = np.arange(THUMB_WIDTH) * frame.width // THUMB_WIDTH + frame.width // 96
+    rows = _middles(frame.height, THUMB_HEIGHT)
+    columns = _middles(frame.width, THUMB_WIDTH)
     picked = frame.pixels[rows[:, None], columns]
     if frame.pixel_format in (PixelFormat.RGB, PixelFormat.BGR):
         return np.ascontiguousarray(picked[..., 1])
     return np.ascontiguousarray(picked[..., 0]) if picked.ndim == 3 else picked
+
+
+def _middles(size: int, cells: int) -> NDArray[np.intp]:
+    """The pixel in the middle of each of so many cells of one size."""
+    return np.arange(cells) * size // cells + size // (2 * cells)
 
 
 class PresenceGate:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgefaced.core.align import TEMPLATE, similarity
-from edgefaced.core.sharpness import sharpness
+from edgefaced.core.sharpness import FLATTEST, sharpness
 from edgefaced.types import F32, U8, Box, ColourOrder, Quality
 
 FRONTAL_NOSE = 0.495
@@ -29,9 +29,6 @@ DARKEST, BRIGHTEST = 3, 252
 """Luma beyond these is clipped: what noise and compression leave of the scale's ends."""
 
 SYMMETRY_SIDE_PX = 24
-
-FLATTEST = 1e-3
-"""Luma variance below which there is only rounding, far under one 8-bit step."""
 
 
 def pose(landmarks: F32) -> tuple[float, float, float]:

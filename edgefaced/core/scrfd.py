@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import Candidates, RawRows
+from edgefaced.core.candidates import Candidates, RawRows, points_at
 from edgefaced.types import F32
 
 OUTWARDS: F32 = np.array([-1, -1] + [1] * 12, np.float32)
@@ -18,7 +18,5 @@ OUTWARDS: F32 = np.array([-1, -1] + [1] * 12, np.float32)
 
 def decode_scrfd(rows: RawRows) -> Candidates:
     """The boxes and landmarks that rows of SCRFD stand for."""
-    cells = rows.cells[:, None]
     ways = np.concatenate([rows.boxes, rows.offsets], axis=1) * OUTWARDS
-    points = ways.reshape(-1, 7, 2) * cells[..., 2:] + cells[..., :2]
-    return Candidates(points=points, scores=rows.scores)
+    return Candidates(points=points_at(ways, rows.cells), scores=rows.scores)

@@ -16,7 +16,7 @@ from edgefaced.types import F32
 
 SCALE = 1e4
 FLATTEST = 1e-3
-"""Luma variance below which there is only rounding."""
+"""Luma variance below which there is only rounding, far under one 8-bit step."""
 
 _KERNELS: tuple[F32, ...] = tuple(
     np.array(kernel, np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefaced.core.candidates import Candidates, RawRows
+from edgefaced.core.candidates import Candidates, RawRows, points_at
 from edgefaced.types import F32
 
 LARGEST_LOG_SIZE = 10.0
@@ -27,6 +27,4 @@ def decode_yunet(rows: RawRows) -> Candidates:
     centres = rows.boxes[:, :2]
     halves = np.exp(np.minimum(rows.boxes[:, 2:], LARGEST_LOG_SIZE)) / 2
     ways = np.concatenate([centres - halves, centres + halves, rows.offsets], axis=1)
-    cells = rows.cells[:, None]
-    points = ways.reshape(-1, 7, 2) * cells[..., 2:] + cells[..., :2]
-    return Candidates(points=points, scores=rows.scores)
+    return Candidates(points=points_at(ways, rows.cells), scores=rows.scores)

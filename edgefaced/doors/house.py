@@ -16,7 +16,7 @@ from queue import SimpleQueue
 
 from edgefaced.clock import boot_ns, boot_seconds
 from edgefaced.core.access import Circumstances, Moment, Reason, Rights, Verdict, judge
-from edgefaced.core.passback import StrangerWatch
+from edgefaced.core.strangers import StrangerWatch
 from edgefaced.doors.book import Book
 from edgefaced.doors.door import Door, DoorStatus, Tell
 from edgefaced.doors.guarded import GuardGone

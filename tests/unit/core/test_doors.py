@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgefaced.core.contact import ContactNews, DoorContact
-from edgefaced.core.passback import Passage, Passback, Route, StrangerWatch
+from edgefaced.core.passback import Passage, Passback, Route
+from edgefaced.core.strangers import StrangerWatch
 from edgefaced.core.wiegand import LARGEST_CARD, WiegandFormat, frame
 
 IN, OUT = Route("lab", "in", 60), Route("lab", "out", 60)
