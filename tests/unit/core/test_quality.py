@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgefaced.core.align import TEMPLATE
-from edgefaced.core.gates import QualityLimits, quality_faults
+from edgefaced.core.gates import QualityLimits, eased, quality_faults
 from edgefaced.core.quality import (
     face_inside,
     measure_quality,
@@ -178,3 +178,12 @@ def test_each_gate_fails_alone(change: dict[str, float], gate: str) -> None:
     assert quality_faults(replace(GOOD, **change), LIMITS) == (gate,)
     nothing = dict.fromkeys(change, float("nan"))
     assert gate in quality_faults(replace(GOOD, **nothing), LIMITS)
+
+
+def test_eased_limits_are_each_a_little_farther_away() -> None:
+    wide = eased(LIMITS, 0.1)
+    assert wide.minimum_sharpness == pytest.approx(36)
+    assert wide.maximum_brightness == pytest.approx(247.5)
+    just_under = replace(GOOD, sharpness=38)
+    assert quality_faults(just_under, LIMITS) == ("blurred",)
+    assert quality_faults(just_under, wide) == ()

@@ -59,3 +59,11 @@ def test_one_shade_is_blind_after_a_while_and_never_frozen(plain: U8) -> None:
     assert sight.blind
     sight.look(noise(3), LIMITS.blind_after + 1)
     assert not sight.blind
+
+
+def test_between_two_judgements_a_new_picture_is_taken_for_what_the_last_one_was() -> None:
+    sight = Sight()
+    sight.look(np.zeros((27, 48), np.uint8), 0.0)
+    sight.look(noise(1), LIMITS.judge_every / 2)
+    assert sight.look(noise(2), LIMITS.blind_after + LIMITS.judge_every) is Glance.NEW
+    assert not sight.blind, "it is judged again by then"
