@@ -93,6 +93,8 @@ class Stage:
         self._machine.wait_for_agent()
         if settle:
             self._machine.wait_for_boot()
+            # systemd gives a mount 90 s, which is not enough where many machines are emulated.
+            self._machine.run("mountpoint --quiet /cargo || mount /cargo")
         self.say(f"booted in {time.monotonic() - began:.0f} s")
         return self._machine
 
