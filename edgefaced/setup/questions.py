@@ -78,7 +78,7 @@ def _say_what_is_here(asker: Asker, here: Here) -> None:
 
 
 def _camera(asker: Asker, wishes: Wishes, standing: Standing, here: Here) -> CameraAnswer | None:
-    known = "camera" in standing.table
+    known = bool(standing.table.get("camera"))
     if wishes.camera is None and known and not asker.present:
         return None
     found = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from edgefaced.config.settings import Settings
 from edgefaced.errors import UsageError
 from edgefaced.gpio.found import FoundChip, FoundLine
 from edgefaced.models.catalogue import catalogue
+from edgefaced.service.units import sample_configuration
 from edgefaced.setup.answers import (
     Answers,
     AttendanceAnswer,
@@ -230,7 +232,9 @@ def test_nobody_at_the_terminal_changes_only_what_was_said() -> None:
         Answers(pack="commercial", source=Source.NETWORK, service=True)
     )
     assert unattended(Wishes(without=("door",))).without == {"door"}
-    fresh = unattended(Wishes())
+    sample = standing(tomllib.loads(sample_configuration()))
+    fresh = unattended(Wishes(), sample)
+    assert fresh == unattended(Wishes()), "the sample says nothing"
     assert fresh.camera == CameraAnswer("picamera2", "imx708")
     assert (fresh.door, fresh.attendance, fresh.without) == (None, None, frozenset())
 
