@@ -20,15 +20,12 @@ from edgefaced.ledger.turn import sole_reader
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.handoff import Closed, Outbox
 from edgefaced.pipeline.postbox import Announcement
-from edgefaced.pipeline.recorder import Bell, Opening
+from edgefaced.pipeline.recorder import OPENING_SECONDS, Bell, Opening
 from edgefaced.protocols import Clerk, EventSink
 
 TAKE_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 BATCH = 64
-
-OPENING_SECONDS = 30.0
-"""A ledger that is not open after so long hangs: what happens then is told as not recorded."""
 
 HANGS_SECONDS = 5.0
 """Longer than any momentary sink takes for an event, be it on a busy board."""

@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from edgefaced.clock import boot_ns, is_synchronised
-from edgefaced.errors import LedgerError
+from edgefaced.errors import LedgerBusy, LedgerError
 from edgefaced.events import Event, Happening, Trouble
 from edgefaced.ledger.retention import Retention
 from edgefaced.ledger.store import Ledger
@@ -29,6 +29,8 @@ BATCH = 256
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 PURGE_SECONDS = 300.0
 BACKLOG = 10_000
+OPENING_SECONDS = 30.0
+"""A ledger that is not open after so long hangs: what happens then is told as not recorded."""
 
 
 class Backlog:
@@ -155,6 +157,8 @@ class Recorder:
         self._announce = announce
         self._sinks = sinks
         self._ledger: Ledger | None = None
+        self._busy = False
+        """Whether only other processes keep the ledger from being used."""
         self._pause = FIRST_PAUSE
         self._next_try = self._next_purge = 0.0
         self._lost_before = recording.backlog.lost
@@ -182,9 +186,7 @@ class Recorder:
         """Until the inbox is closed and empty."""
         with ExitStack() as at_end:
             at_end.callback(self._close)
-            heartbeat.beat()
-            self._take([])
-            self.opening.end()
+            self._begin(heartbeat)
             while True:
                 heartbeat.beat()
                 try:
@@ -196,6 +198,20 @@ class Recorder:
                     self._tidy()
             self._next_try = 0.0
             self._take([])
+
+    def _begin(self, heartbeat: Heartbeat) -> None:
+        """Opens the ledger, before anybody is told that anything is not recorded.
+
+        One that others keep busy is waited for; one that is not there is for later.
+        """
+        end = time.monotonic() + OPENING_SECONDS
+        while True:
+            heartbeat.beat()
+            self._next_try = 0.0
+            self._take([])
+            if not self._busy or self._inbox.closed or time.monotonic() >= end:
+                break
+        self.opening.end()
 
     def finish(self) -> None:
         """Closes the input; whoever still waits for an event is told that it is not recorded."""
@@ -287,7 +303,7 @@ class Recorder:
         if not self.fault:
             detail = f"{error}; until then events are kept in memory"
             self._announce(Trouble("ledger", detail))
-        self.fault = error.message
+        self.fault, self._busy = error.message, isinstance(error, LedgerBusy)
         # A file that was moved away or replaced is opened anew; the disk that is full, as well.
         self._close()
         self._next_try = time.monotonic() + self._pause
@@ -297,7 +313,7 @@ class Recorder:
         if self.fault:
             detail = f"records again; {self.lost} events were lost"
             self._announce(Trouble("ledger", detail))
-        self.fault, self._pause, self._next_try = "", FIRST_PAUSE, 0.0
+        self.fault, self._busy, self._pause, self._next_try = "", False, FIRST_PAUSE, 0.0
 
     def _close(self) -> None:
         if self._ledger is not None:

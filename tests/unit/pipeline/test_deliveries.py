@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -575,6 +575,26 @@ def test_what_came_before_a_ledger_that_opens_slowly_was_open_is_told_as_recorde
         announcement.settle(recorded=True)
     running.join(PATIENCE)
     assert [(number_of(e), e.recorded) for e in sink.heard] == [(n, True) for n in range(3)]
+
+
+def test_a_ledger_that_others_keep_busy_while_it_opens_refuses_nothing(path: Path) -> None:
+    door = Pupil()
+    plans = {"door": plan(door, Delivery.MOMENTARY)}
+    recording = Recording(lambda: Ledger.open(path, create=True, busy_seconds=0.01))
+    with Ledger.open(path, create=True) as other, ExitStack() as busy:
+        busy.enter_context(other.database.writing())
+        with running(plans, recording) as deliveries:
+            deliveries.postbox.announce(numbered(1))
+            recorder = deliveries.recorder
+            assert recorder is not None
+            deadline = time.monotonic() + PATIENCE
+            while not recorder.fault:
+                assert time.monotonic() < deadline
+            assert door.heard == []
+            busy.close()
+            door.wait_for_events(1)
+    assert door.heard[0].recorded
+    assert numbered(1) in recorded(path)
 
 
 def test_a_ledger_is_opened_before_anything_happens(path: Path) -> None:
