@@ -60,7 +60,10 @@ class Detector(Protocol):
         ...
 
     def bytes_copied(self, frame: Frame) -> int:
-        """Bytes written between the frame's memory and the network's input for one `detect`."""
+        """Bytes written between the frame's memory and the network's input for one `detect`.
+
+        Scratch that stays in a processor's cache does not count.
+        """
         ...
 
 
