@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 from contextlib import suppress
@@ -100,10 +101,13 @@ def run_command(
     from edgefaced.errors import EdgefacedError
     from edgefaced.outlets import record_trouble
     from edgefaced.sensors.thermal import ZoneSensor
-    from edgefaced.supervisor import supervisor_of
+    from edgefaced.supervisor import Nobody, supervisor_of
     from edgefaced.waiting import Patience
 
     supervisor = supervisor_of()
+    if not isinstance(supervisor, Nobody):
+        # The watchdog's SIGABRT writes a stack of every thread to the journal: it shows what hung.
+        faulthandler.enable()
 
     def settings() -> Settings:
         return with_replay(context.settings(), replay_paths, fast=fast)

@@ -128,6 +128,15 @@ def test_from_start_to_stop_across_a_good_and_a_broken_reload(service: Service) 
     assert "policy.recheck_seconds = -7.0" in log
 
 
+def test_the_watchdog_s_signal_leaves_a_stack_of_every_thread(service: Service) -> None:
+    service.until("WATCHDOG=1")
+    service.process.send_signal(signal.SIGABRT)
+    assert service.process.wait(PATIENCE_SECONDS) == -signal.SIGABRT
+    log = service.log.read_text()
+    assert "Fatal Python error: Aborted" in log
+    assert log.count("hread 0x") > 3
+
+
 def test_an_absent_camera_is_reported_and_holds_nothing_up(tmp_path: Path) -> None:
     service = Service(tmp_path, NONE)
     try:
