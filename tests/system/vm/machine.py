@@ -41,6 +41,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+KERNEL_LINE = "root=/dev/vda rw console=ttyS0 panic=-1 quiet systemd.default_timeout_start_sec=900"
 BOOT_SECONDS = 1200.0
 PATIENCE_SECONDS = 600.0
 CONFIGURATION = "/etc/edgefaced/edgefaced.toml"
@@ -85,7 +86,7 @@ class Hardware:
             *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2048"),
             *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),
             *("-kernel", str(self.kernel), "-initrd", str(self.initrd)),
-            *("-append", "root=/dev/vda rw console=ttyS0 panic=-1 quiet"),
+            *("-append", KERNEL_LINE),
             *("-drive", f"file={self.disk},if=virtio,format=qcow2,cache={cache}"),
             *(
                 "-virtfs",
