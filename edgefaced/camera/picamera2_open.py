@@ -115,7 +115,8 @@ def _configuration(camera: Any, wish: CameraWish, buffers: int, colours: Any) ->
     width, height = wish.size()
     known = {pixel_format.value: name for pixel_format, name in NAMES.items()}
     wished = known.get(wish.pixel_format or "", NAMES[PixelFormat.BGR])
-    small = small_size(width, height)
+    # libcamera also has cameras of one stream (USB ones); asked for two, the library breaks down.
+    small = small_size(width, height) if len(camera.camera.streams) > 1 else None
     controls = {}
     if wish.frames_per_second is not None and "FrameDurationLimits" in camera.camera_controls:
         duration_us = round(1_000_000 / wish.frames_per_second)

@@ -74,6 +74,7 @@ class FakeCamera:
         self._library = library
         self._number = number
         self.camera_controls = {"FrameDurationLimits": (100, 1_000_000, None)}
+        self.camera = SimpleNamespace(streams=set(range(library.streams)))
         self.streams: dict[str, Stream] = {}
         self.free: list[int] = []
         self.started = False
@@ -180,6 +181,7 @@ class FakeLibrary:
     def __init__(self, *, padding: int = 0) -> None:
         self.cameras = [{"Model": "imx708", "Id": "/base/soc/i2c0mux/i2c@1/imx708@1a", "Num": 0}]
         self.padding = padding
+        self.streams = 3
         self.busy = False
         self.refuses_to_start = False
         self.insists_on: str | None = None

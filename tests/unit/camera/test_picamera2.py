@@ -79,6 +79,18 @@ def test_the_small_frame_is_the_second_stream_of_the_same_request() -> None:
             assert lease.copied_bytes == 0
 
 
+def test_a_camera_of_one_stream_is_asked_for_one() -> None:
+    library = FakeLibrary()
+    library.streams = 1
+    with opened(library) as camera:
+        assert library.configurations[0]["lores"] is None
+        when_asked(library)
+        lease = camera.next(SOON)
+        assert lease is not None
+        with lease:
+            assert lease.small is lease.frame
+
+
 def test_rgb888_is_blue_green_red_in_memory() -> None:
     library = FakeLibrary()
     for wished, asked in (("BGR", "RGB888"), ("RGB", "BGR888"), (None, "RGB888")):
