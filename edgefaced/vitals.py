@@ -94,7 +94,8 @@ class Vitals:
     `pictures` where none are wanted and none are left;
     `celsius` (the hottest of `zones`) None where no temperature is known, and then
     `temperature_fault` says why unless none is to be read. `cpu_seconds` and `seconds` are since
-    the start of the process, by "idle" and "active". `networks` are those that are open.
+    the start of the process, by "idle" and "active"; `stage_cpu_seconds` are those of each stage's
+    thread. `networks` are those that are open.
     """
 
     pack: str
@@ -129,6 +130,7 @@ class Vitals:
     oldest_beat_seconds: float
     rates: Rates
     cpu_seconds: dict[str, float]
+    stage_cpu_seconds: dict[str, float]
     seconds: dict[str, float]
 
 
@@ -189,6 +191,7 @@ def vitals_of(
         ),
         rates=meter.rates,
         cpu_seconds=dict(meter.cpu_seconds),
+        stage_cpu_seconds={stage: heart.cpu_seconds for stage, heart in beats.items()},
         seconds=dict(meter.seconds),
     )
 

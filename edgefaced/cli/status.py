@@ -85,6 +85,8 @@ def rows(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     shares = (("", "share"), (" idle", "idle_share"), (" with a face in view", "active_share"))
     known = [f"{cpu[key]:.0%}{what}" for what, key in shares if cpu[key] is not None]
     yield "cpu", ", ".join(known or ["not known yet"]) + " of one core"
+    if costs := [f"{stage} {ms:.2f}" for stage, ms in cpu["stages_ms_per_frame"].items() if ms]:
+        yield "", f"{', '.join(costs)} ms of each frame"
     for name, sink in body["sinks"].items():
         yield (
             f"sink {name}",

@@ -56,6 +56,7 @@ def status(vitals: Vitals) -> Document:
             "share": _rounded(rates.cpu_share, 3),
             "idle_share": _share(vitals, "idle"),
             "active_share": _share(vitals, "active"),
+            "stages_ms_per_frame": _stage_costs(vitals),
         },
         "sinks": {
             name: {
@@ -140,6 +141,12 @@ def _network(serving: Serving) -> Document:
         "self_test_cosine": _rounded(serving.cosine, 5),
         "fallback": serving.fallback or None,
     }
+
+
+def _stage_costs(vitals: Vitals) -> Document:
+    captured = vitals.frames.get("captured", 0)
+    costs = vitals.stage_cpu_seconds.items()
+    return {stage: round(cpu * 1000 / captured, 3) for stage, cpu in costs} if captured else {}
 
 
 def _timing(timing: Timing) -> Document:

@@ -56,6 +56,12 @@ def families(vitals: Vitals) -> Iterator[Metric]:
     )
     yield _counter("cpu_seconds", "Processor time used.", "activity", vitals.cpu_seconds)
     yield _counter(
+        "stage_cpu_seconds",
+        "Processor time of each stage's thread: it never held Python's lock for longer.",
+        "stage",
+        vitals.stage_cpu_seconds,
+    )
+    yield _counter(
         "activity_seconds", "Time with and without a face in view.", "activity", vitals.seconds
     )
     yield _info({"version": __version__, "pack": vitals.pack})

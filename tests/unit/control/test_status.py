@@ -87,6 +87,7 @@ class Cpu(Shape):
     share: float | None
     idle_share: float | None
     active_share: float | None
+    stages_ms_per_frame: dict[str, float]
 
 
 class Sink(Shape):
@@ -171,7 +172,9 @@ def test_the_document_has_its_shape() -> None:
     seen = Status.model_validate(status(daemon.vitals()))
     assert seen.camera.gives is None
     assert seen.bytes_copied_per_frame == 12345 // 24
-    assert seen.cpu == Cpu(share=0.25, idle_share=None, active_share=0.25)
+    assert (seen.cpu.share, seen.cpu.idle_share, seen.cpu.active_share) == (0.25, None, 0.25)
+    costs = seen.cpu.stages_ms_per_frame
+    assert {stage: ms for stage, ms in costs.items() if ms} == {"detect": 6.0}
     assert (seen.frames_per_second, seen.decisions) == (30.0, {"known": 2})
     assert (seen.pace.band, seen.temperature_celsius) == ("cool", 51.5)
     assert seen.zones_celsius == {"scripted": 51.5}

@@ -90,6 +90,8 @@ def test_the_figures_of_the_pipeline_are_on_the_page() -> None:
     assert value(seen, "thermal_band", band="cool") == 1
     assert value(seen, "thermal_band", band="resting") == 0
     assert value(seen, "cpu_seconds_total", activity="active") == 0.25
+    assert value(seen, "stage_cpu_seconds_total", stage="detect") == 0.18
+    assert value(seen, "batches_stale_total") == 0
     assert value(seen, "activity_seconds_total", activity="active") == 1
     assert value(seen, "watchdog_age_seconds") >= 0
 

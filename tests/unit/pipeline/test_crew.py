@@ -29,6 +29,7 @@ def test_a_stop_ends_every_stage() -> None:
     assert finished == ["third"]
     assert crew.failures == []
     assert crew.heartbeats["third"].beats == 1
+    assert crew.heartbeats["third"].cpu_seconds > 0
 
 
 def test_one_failure_stops_all_and_is_kept_with_its_trace() -> None:
