@@ -61,6 +61,11 @@ def package_entries(
         Entry(OWN / "bin/python3", link="../../../bin/python3"),
         Entry(OWN / "pyvenv.cfg", ENVIRONMENT.encode()),
         Entry(PurePosixPath("usr/bin/edgefaced"), COMMAND.encode(), 0o755),
+        Entry(
+            PurePosixPath("usr/share/python3/runtime.d/edgefaced.rtupdate"),
+            (here / "rtupdate").read_bytes(),
+            0o755,
+        ),
         *(
             Entry(PurePosixPath(there), (checkout / "systemd" / name).read_bytes())
             for name, there in SYSTEMD.items()
