@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
+import numpy as np
 
 from edgefaced.core.scaling import Scratch, Size, exact_halvings, rows_apart, scale, stages
 from edgefaced.types import U8, ColourOrder, PixelFormat
@@ -23,6 +24,9 @@ FROM_I420 = {ColourOrder.RGB: cv2.COLOR_YUV2RGB_I420, ColourOrder.BGR: cv2.COLOR
 SCRATCH_BYTES = 131_072
 """Stays in the second cache of a small board; with less, the calls of OpenCV cost more than they
 save."""
+
+MOST_LAID = 4
+"""A camera's frames are two: its bands, and the last one, which may be smaller."""
 
 Painter = Callable[[Sequence[U8], U8], None]
 """Scales these rows of a frame's planes into (height, width, 3), in its colours."""
@@ -66,6 +70,31 @@ def lay_out(
         case PixelFormat.YUYV:
             return _yuyv(size, target, order, scratch)
     return _packed(size, target, PACKED[pixel_format] is not order, scratch)
+
+
+class Easel:
+    """The scratch of one detector, and the bands that were laid out in it last; for one thread."""
+
+    __slots__ = ("_laid", "_memory")
+
+    def __init__(self) -> None:
+        self._memory = np.empty(SCRATCH_BYTES, np.uint8)
+        self._laid: dict[tuple[PixelFormat, Size, Size, ColourOrder], Painter] = {}
+
+    def painter(
+        self, pixel_format: PixelFormat, size: Size, target: Size, order: ColourOrder
+    ) -> Painter:
+        """As `lay_out`; where SCRATCH_BYTES do not do, in memory of its own."""
+        key = (pixel_format, size, target, order)
+        if key not in self._laid:
+            if len(self._laid) == MOST_LAID:
+                self._laid.clear()
+            counted = Scratch()
+            lay_out(pixel_format, size, target, order, counted)
+            fits = counted.most <= SCRATCH_BYTES
+            memory = self._memory if fits else np.empty(counted.most, np.uint8)
+            self._laid[key] = lay_out(pixel_format, size, target, order, Scratch(memory))
+        return self._laid[key]
 
 
 def halved(size: Size) -> Size:

@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 
 from edgefaced.core.align import TEMPLATE, similarity
-from edgefaced.core.bands import PACKED, SCRATCH_BYTES, cut, lay_out
+from edgefaced.core.bands import PACKED, SCRATCH_BYTES, Easel, cut
 from edgefaced.core.letterbox import Letterbox
-from edgefaced.core.scaling import Scratch, Size
+from edgefaced.core.scaling import Size
 from edgefaced.types import F32, F64, FACE_SIDE_PX, U8, ColourOrder, Frame, PixelFormat
 
 BLACK_LUMA, NO_COLOUR = 16, 128
@@ -22,28 +22,24 @@ FROM_NV12 = {ColourOrder.RGB: cv2.COLOR_YUV2RGB_NV12, ColourOrder.BGR: cv2.COLOR
 
 
 def draw(
-    canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder, scratch: U8 | None = None
+    canvas: U8, frame: Frame, box: Letterbox, order: ColourOrder, easel: Easel | None = None
 ) -> None:
     """Fits a frame into `canvas` (input_height, input_width, 3), padded with black, in `order`.
 
-    The canvas, the network's input, has even sides for a YUV frame. It and `scratch`, of
-    SCRATCH_BYTES, may be used again and again; where that is absent or too small, memory is taken.
+    The canvas, the network's input, has even sides for a YUV frame. It may be used again and
+    again, and so may the easel; absent, a new one is made.
     """
+    easel = easel or Easel()
     height, width = target = _target(frame.pixel_format, box)
     bands = cut(frame.pixel_format, (frame.height, frame.width), target)
-    if scratch is None or scratch.size < bands.scratch_bytes:
-        scratch = np.empty(bands.scratch_bytes, np.uint8)
-    laid = 0
     for top in range(0, height, bands.rows):
         bottom = min(top + bands.rows, height)
         rows = [
             plane[top * len(plane) // height : bottom * len(plane) // height]
             for plane in (frame.pixels, *frame.chroma)
         ]
-        if bottom - top != laid:
-            laid = bottom - top
-            size = (len(rows[0]), frame.width)
-            paint = lay_out(frame.pixel_format, size, (laid, width), order, Scratch(scratch))
+        size = (len(rows[0]), frame.width)
+        paint = easel.painter(frame.pixel_format, size, (bottom - top, width), order)
         paint(rows, canvas[top:bottom, :width])
     canvas[box.fitted_height :] = 0
     canvas[: box.fitted_height, box.fitted_width :] = 0

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import cv2
 import numpy as np
 
-from edgefaced.core.bands import PACKED, SCRATCH_BYTES
+from edgefaced.core.bands import PACKED, Easel
 from edgefaced.core.candidates import Candidates, RawRows, cells_of, faces_of, join, rows_above
 from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import bytes_drawn, draw
@@ -125,7 +125,7 @@ class NetworkDetector:
         # 64-byte aligned: whole cache lines for the SIMD resize, and what DMA engines ask for.
         self._buffer = _aligned_bytes(self.input_height * self.input_width * 3)
         self._input = self._buffer.reshape(1, self.input_height, self.input_width, 3)
-        self._scratch = np.empty(SCRATCH_BYTES, np.uint8)
+        self._easel = Easel()
         self._model_id = spec.id
 
     def detect(self, frame: Frame) -> list[FaceDetection]:
@@ -158,7 +158,7 @@ class NetworkDetector:
             self._input = used.reshape(1, box.input_height, box.input_width, 3)
         if self._place is not None and (picture := self._place.picture) is not None:
             self._input = picture  # asked for each time: a closed back end has none
-        draw(self._input[0], frame, box, self._order, self._scratch)
+        draw(self._input[0], frame, box, self._order, self._easel)
         return box
 
     def infer(self) -> dict[str, Tensor]:

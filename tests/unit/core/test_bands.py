@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgefaced.core.bands import SCRATCH_BYTES, cut
+from edgefaced.core.bands import SCRATCH_BYTES, Easel, cut
 from edgefaced.core.letterbox import Letterbox, fit, trimmed
 from edgefaced.core.sampling import draw
 from edgefaced.core.scaling import resize_into
@@ -78,7 +78,7 @@ def drawn_at_once(frame: Frame, box: Letterbox) -> U8:
 def difference(frame: Frame, box: Letterbox) -> int:
     """The largest, in levels of RGB, between the two."""
     canvas = np.full((box.input_height, box.input_width, 3), 77, np.uint8)
-    draw(canvas, frame, box, ColourOrder.RGB, np.empty(SCRATCH_BYTES, np.uint8))
+    draw(canvas, frame, box, ColourOrder.RGB)
     return int(np.abs(canvas.astype(int) - drawn_at_once(frame, box)).max())
 
 
@@ -135,11 +135,19 @@ def test_what_fits_is_not_cut() -> None:
     assert cut(PixelFormat.NV12, (240, 320), (160, 214)).rows == 160
 
 
-def test_scratch_that_is_too_small_is_not_used() -> None:
-    frame = frame_of(PixelFormat.BGR, 1282, 722, "luma")
-    box = fit(1282, 722, 320, 320)
-    small = np.full(100, 7, np.uint8)
-    canvas = np.empty((320, 320, 3), np.uint8)
-    draw(canvas, frame, box, ColourOrder.RGB, small)
-    np.testing.assert_array_equal(canvas, drawn_at_once(frame, box))
-    assert (small == 7).all()
+def test_one_easel_serves_frames_of_every_kind_in_turn() -> None:
+    easel = Easel()
+    sizes = [(1280, 720), (1282, 722), (352, 352), (640, 480), (640, 360), (96, 96)]
+    for size in [*sizes, *sizes]:
+        for pixel_format in FORMATS:
+            frame, box = frame_of(pixel_format, *size, "luma"), fit(*size, 160, 160)
+            canvas, alone = np.empty((2, 160, 160, 3), np.uint8)
+            draw(canvas, frame, box, ColourOrder.RGB, easel)
+            draw(alone, frame, box, ColourOrder.RGB)
+            np.testing.assert_array_equal(canvas, alone)
+
+
+def test_a_band_is_laid_out_once() -> None:
+    easel = Easel()
+    wanted = (PixelFormat.NV12, (80, 1280), (20, 320), ColourOrder.RGB)
+    assert easel.painter(*wanted) is easel.painter(*wanted)
