@@ -20,6 +20,7 @@ from edgefaced.core.policy import DecisionPolicy
 from edgefaced.core.presence import PresenceGate
 from edgefaced.events import Happening, Trouble
 from edgefaced.gpio.lines import InputLine
+from edgefaced.pipeline.attention import Attention
 from edgefaced.pipeline.capture import PAUSES_SECONDS, Capturer
 from edgefaced.pipeline.crew import Crew, Failure, Heartbeat, Straggler
 from edgefaced.pipeline.deliveries import Deliveries
@@ -139,15 +140,13 @@ class Line:
             batches,
             parts.open_watcher,
             order=parts.colour_order,
-            tap=tap,
-            interest=interest,
+            attention=Attention(parts.limits, interest, tap),
             gate=parts.gate,
             moved=lambda now: motion is not None and motion.moved(now),
             pace=self.pace,
             freshness=freshness,
             figures=self.figures,
             stop=stop,
-            limits=parts.limits,
             tray=self.tray,
             patient=parts.lossless,
         )

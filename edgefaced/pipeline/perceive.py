@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from edgefaced.core.gates import QualityLimits, eased, quality_faults
 from edgefaced.core.presence import PresenceGate, luma_thumb
 from edgefaced.core.quality import measure_quality
 from edgefaced.core.sampling import cut_face
 from edgefaced.core.tracking import Track, TrackingResult
+from edgefaced.pipeline.attention import Attention
 from edgefaced.pipeline.crew import Heartbeat
 from edgefaced.pipeline.faces import FaceBatch, SeenFace, enlarged
 from edgefaced.pipeline.figures import Figures
 from edgefaced.pipeline.freshness import Freshness
 from edgefaced.pipeline.handoff import Closed, LatestSlot
-from edgefaced.pipeline.interest import Interest
 from edgefaced.pipeline.pace import PaceBoard
-from edgefaced.pipeline.tap import FaceTap
 from edgefaced.pipeline.tray import Tray
 from edgefaced.pipeline.watch import Watcher
 from edgefaced.protocols import FrameLease
@@ -37,9 +34,6 @@ RESTLESS_INTERVAL = 3
 """Frames from one whole look to the next while something moves beside the people in view: whoever
 comes to them is found two frames late at most."""
 
-WAVER = 0.05
-"""By such a share of themselves the figures of a face's quality vary from look to look."""
-
 BYTES_PER_FACE = FACE_SIDE_PX * FACE_SIDE_PX * 3
 
 
@@ -53,15 +47,13 @@ class Perceiver:
         open_watcher: Callable[[], AbstractContextManager[Watcher]],
         *,
         order: ColourOrder,
-        tap: FaceTap,
-        interest: Interest,
+        attention: Attention,
         gate: PresenceGate,
         moved: Callable[[float], bool],
         pace: PaceBoard,
         freshness: Freshness,
         figures: Figures,
         stop: threading.Event,
-        limits: QualityLimits,
         tray: Tray,
         patient: bool = False,
     ) -> None:
@@ -70,21 +62,17 @@ class Perceiver:
         self._batches = batches
         self._open_watcher = open_watcher
         self._order = order
-        self._tap = tap
-        self._interest = interest
+        self._attention = attention
         self._gate = gate
         self._moved = moved
         self._pace = pace
         self._freshness = freshness
         self._figures = figures
         self._stop = stop
-        self._limits = limits
-        self._eased = eased(limits, WAVER)
         self._patient = patient
         self._tray = tray
         self._cut = threading.Event()
         self._sizes: tuple[int, ...] = ()
-        self._good: frozenset[int] = frozenset()
         self._other_bytes = 0
 
     def cut(self) -> None:
@@ -123,7 +111,7 @@ class Perceiver:
         glance = lease.glance
         self._freshness.taken(glance.captured_ns)
         left = self._begin_anew(watcher) if self._cut.is_set() else ()
-        calm = frozenset(t.id for t in watcher.tracks if self._is_calm(t, glance.captured_ns / 1e9))
+        calm = self._calm(watcher, glance.captured_ns / 1e9)
         interval = self._interval(watcher, glance, calm)
         if interval is None:
             self._other_bytes += lease.copied_bytes
@@ -138,12 +126,12 @@ class Perceiver:
         result = self._look(watcher, small, interval, calm)
         found = time.perf_counter_ns()
         faces = tuple(
-            self._face(track, lease) for track in result.seen if self._wants(track.id, now)
+            self._face(track, lease)
+            for track in result.seen
+            if self._attention.wants(track.id, now)
         )
         aligned = time.perf_counter_ns()
-        judged = {face.track.id for face in faces}
-        good = self._good - judged | {face.track.id for face in faces if not face.faults}
-        self._good = good & {track.id for track in result.tracks}
+        self._attention.note(result.tracks, faces)
         if self._tray.wish is not None:
             faces = self._pictured(faces, full)
         self._freshness.looked(aligned - started)
@@ -191,24 +179,13 @@ class Perceiver:
         figures.looks["whole"], figures.looks["close"] = watcher.whole_looks, watcher.close_looks
         return result
 
-    def _wants(self, track_id: int, now: float) -> bool:
-        """Whoever looks through the tap looks at everybody."""
-        return self._tap.watched or self._interest.wants(track_id, now)
-
-    def _is_calm(self, track: Track, now: float) -> bool:
-        """Whether it need not be seen in every frame: nothing is wanted of it, or it is too poor to
-        judge and was judged before, or is too far away.
-        """
-        if not self._wants(track.id, now):
-            return True
-        watched = self._tap.watched or self._interest.is_due(track.id, now)
-        if watched or track.id in self._good:
-            return False
-        small_width, _, full_width, _ = self._sizes
-        left, right, *_ = track.detection.landmarks.tolist()
-        between_eyes = math.dist(left, right) * full_width / small_width
-        too_far = between_eyes < self._limits.minimum_interocular_px
-        return too_far or self._interest.is_decided(track.id)
+    def _calm(self, watcher: Watcher, now: float) -> frozenset[int]:
+        """Who need not be seen in every frame."""
+        small_width, _, full_width, _ = self._sizes or (1, 1, 1, 1)
+        scale = full_width / small_width
+        return frozenset(
+            track.id for track in watcher.tracks if self._attention.is_calm(track, now, scale)
+        )
 
     def _begin_anew(self, watcher: Watcher) -> tuple[Track, ...]:
         """Forgets everybody in view; who that was."""
@@ -227,8 +204,7 @@ class Perceiver:
             frame_width=full.width,
             frame_height=full.height,
         )
-        limits = self._eased if track.id in self._good else self._limits
-        faults = quality_faults(quality, limits)
+        faults = self._attention.faults(track.id, quality)
         return SeenFace(track, detection, AlignedFace(pixels, self._order), quality, faults)
 
     def _pictured(self, faces: tuple[SeenFace, ...], full: Frame) -> tuple[SeenFace, ...]:
