@@ -199,7 +199,7 @@ class FrameLease(Protocol):
     @property
     def glance(self) -> Frame:
         """The same moment at any size, to see whether anything happens: `small` itself, or, of what
-        comes compressed, an eighth, for a fifth of the time. Raises FrameDamaged.
+        comes compressed, an eighth, for a fifth to a half of the time. Raises FrameDamaged.
         """
         ...
 

@@ -13,7 +13,7 @@ from edgefaced.types import Frame
 __all__ = ["FrameLease", "LeaseBook"]
 
 GLANCE = 8
-"""What a compressed frame's sides are divided by for a glance: JPEGs give it for a fifth."""
+"""What a compressed frame's sides are divided by for a glance: JPEGs give it for a fifth to a half."""
 
 
 class LeaseBook:
