@@ -13,8 +13,7 @@ from edgefaced.types import Frame
 __all__ = ["FrameLease", "LeaseBook"]
 
 GLANCE = 8
-"""What a compressed frame's sides are divided by for a glance: a JPEG gives it for a fifth to a half.
-"""
+"""What a compressed frame's sides are divided by for a glance, which costs a fifth to a half."""
 
 
 class LeaseBook:

@@ -24,7 +24,7 @@ _HOW = {1: cv2.IMREAD_COLOR, 8: cv2.IMREAD_REDUCED_COLOR_8}
 def decode(data: bytes, width: int, height: int, part: int = 1) -> U8 | None:
     """BGR pixels (height, width, 3) of a frame that `is_whole`; None where it is none after all.
 
-    With `part` 8 the sides are an eighth, rounded up: a fifth to a half of the time, by the picture.
+    With `part` 8 the sides are an eighth, rounded up: a fifth to a half of the time.
     """
     decoded = cv2.imdecode(np.frombuffer(data, np.uint8), _HOW[part])
     if decoded is None or decoded.shape != (-(-height // part), -(-width // part), 3):
