@@ -41,7 +41,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-KERNEL_LINE = "root=/dev/vda rw console=ttyS0 panic=-1 quiet systemd.default_timeout_start_sec=900"
+KERNEL_LINE = (
+    "root=/dev/vda rw console=ttyS0 panic=-1 quiet mitigations=off"
+    " systemd.default_timeout_start_sec=900"
+)
 BOOT_SECONDS = 1200.0
 PATIENCE_SECONDS = 600.0
 CONFIGURATION = "/etc/edgefaced/edgefaced.toml"
