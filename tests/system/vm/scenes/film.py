@@ -1,0 +1,49 @@
+"""A recorded camera for scenes in which recognising is not what is shown: Ann comes and goes."""
+
+from __future__ import annotations
+
+import shutil
+
+import cv2
+import numpy as np
+
+from tests.system.vm.layers import PACK
+from tests.system.vm.stage import Stage
+
+WHO = "Wen_Jiabao"
+ENROLLED, SEEN = (10, 5, 8), (11, 3)
+"""Numbers of photographs."""
+SIDE_PX = 250
+PICTURE_SECONDS = 5
+"""How long she is there, and how long nobody is."""
+
+ENROL_ANN = f"edgefaced enroll Ann {' '.join(f'/cargo/ann-{number}.jpg' for number in ENROLLED)}"
+
+CAMERA = f"""
+[camera]
+kind = "replay"
+replay_paths = ["/cargo/film"]
+replay_loop = true
+replay_picture_seconds = {PICTURE_SECONDS}
+frames_per_second = 10.0
+[models]
+pack = "{PACK}"
+[detection]
+input_size_px = 160
+[policy]
+cool_down_seconds = 0
+"""
+
+
+def bring(stage: Stage) -> None:
+    """The film, and the photographs that `ENROL_ANN` takes. Raises Skipped where there are none."""
+    folder = stage.pictures / "lfw" / "images" / WHO
+    for number in ENROLLED:
+        shutil.copyfile(folder / f"{WHO}_{number:04}.jpg", stage.cargo / f"ann-{number}.jpg")
+    film = stage.cargo / "film"
+    film.mkdir()
+    slope = np.linspace(90, 160, SIDE_PX, dtype=np.uint8)
+    wall = np.repeat(np.tile(slope, (SIDE_PX, 1))[..., None], 3, axis=2)
+    for number in SEEN:
+        shutil.copyfile(folder / f"{WHO}_{number:04}.jpg", film / f"{number}-1-ann.jpg")
+        cv2.imwrite(str(film / f"{number}-2-wall.png"), wall)
