@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KERNEL_LINE = (
-    "root=/dev/vda rw console=ttyS0 panic=-1 quiet mitigations=off"
+    "root=/dev/vda rw console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
     " systemd.default_timeout_start_sec=900"
 )
 BOOT_SECONDS = 1200.0

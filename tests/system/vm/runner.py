@@ -193,6 +193,11 @@ def main() -> int:
             summary = table(outcomes)
             for out in (sys.stdout, file):
                 out.write(f"\n{summary}\n")
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"tests/system/run: {error.name} is missing: make .venv as README's test command does\n"
+        )
+        return CANNOT
     except SceneError as error:
         sys.stderr.write(f"tests/system/run: {error}\n")
         return 1
