@@ -18,7 +18,8 @@ from edgefaced_convert.archive import Member
 from edgefaced_convert.calset import CalibrationSet, Part
 from edgefaced_convert.cost import costs_of
 from edgefaced_convert.cpu_road import CpuRoad
-from edgefaced_convert.forms import float_form, portable_form
+from edgefaced_convert.equalise import equalised
+from edgefaced_convert.forms import float_feed, float_form, portable_form
 from edgefaced_convert.golden import LOWEST_COSINE, golden_file
 from edgefaced_convert.judging import DetectorJudge, EmbedderJudge, Judge, Verdict
 from edgefaced_convert.layer_errors import LayerError, first_bad
@@ -38,6 +39,8 @@ from edgefaced_convert.versions import needs_of
 
 SAME_EVERYWHERE = 0.9999
 """Cosine of each output between the simulations of two targets."""
+RANGED = 16
+"""Pictures on which the ranges of channels are measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +105,9 @@ def _for_cpu(
     if precision == "fp16":
         raise ConvertError("a CPU gains nothing from fp16", "--precision int8 or mixed")
     started = time.monotonic()
-    road = CpuRoad(portable_form(task.network), task.network, task.pictures, task.threads)
+    feeds = [{IMAGE: picture[np.newaxis]} for picture in task.pictures[:RANGED]]
+    form = equalised(portable_form(task.network), feeds)
+    road = CpuRoad(form, task.network, task.pictures, task.threads)
     with search(road, precision, judge.quick, say) as found:
         verdict = judge.whole(found.built, found.figures)
         return _converted(task, "cpu", found, verdict, time.monotonic() - started)
@@ -115,7 +120,8 @@ def _for_boards(
     judge: Judge,
     say: Callable[[str], None],
 ) -> Iterator[Converted]:
-    form = float_form(task.network)
+    feeds = [float_feed(task.network, picture) for picture in task.pictures[:RANGED]]
+    form = equalised(float_form(task.network), feeds)
     first: tuple[Found[Verdict], Verdict] | None = None
     answers: list[Tensor] = []
     for target in targets:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgefaced.inference.onnx import PROVIDER, OnnxBackend, session_options
+from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.compiled import TensorRecord
 from edgefaced.models.prepare.onnx_file import read_graph, write_graph
 from edgefaced.models.prepare.sizing import free_size
 from edgefaced.protocols import Tensor
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
+from edgefaced_convert.inner import inner_tensors
 from edgefaced_convert.layer_errors import LayerError
 from edgefaced_convert.packs import PackNetwork
 from edgefaced_convert.qdq import ALGORITHMS, quantise
@@ -145,21 +146,9 @@ def compare_layers(form: bytes, quantised: bytes, pictures: Sequence[U8]) -> lis
 
 
 def _run_all(data: bytes, tensors: Sequence[str], pictures: Sequence[U8]) -> dict[str, Tensor]:
-    import onnx
-    import onnxruntime as ort
-
-    model = onnx.load_model_from_string(data)
-    made = {name for node in model.graph.node for name in node.output}
-    own = {value.name for value in model.graph.output}
-    asked = [name for name in tensors if name in made]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in asked if name not in own)
-    session = ort.InferenceSession(
-        model.SerializeToString(), session_options(1, optimise=False), providers=[PROVIDER]
-    )
-    runs = [session.run(asked, {IMAGE: picture[np.newaxis]}) for picture in pictures]
-    return {
-        name: np.concatenate([run[at].ravel() for run in runs]) for at, name in enumerate(asked)
-    }
+    feeds = [{IMAGE: picture[np.newaxis]} for picture in pictures]
+    runs = [*inner_tensors(data, tensors, feeds)]
+    return {name: np.concatenate([run[name].ravel() for run in runs]) for name in runs[0]}
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:

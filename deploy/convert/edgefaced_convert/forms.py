@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from edgefaced.models.prepare.affine import fold_backward, fold_scale_forward
 from edgefaced.models.prepare.contract import check_original, check_prepared, input_shape
 from edgefaced.models.prepare.graph import Graph
@@ -20,6 +22,8 @@ from edgefaced.models.prepare.onnx_file import (
 )
 from edgefaced.models.prepare.simplify import drop_no_ops, floor_pools
 from edgefaced.models.prepare.sizing import fix_size
+from edgefaced.protocols import Tensor
+from edgefaced.types import U8
 from edgefaced_convert.packs import PackNetwork
 
 
@@ -40,6 +44,13 @@ def portable_form(network: PackNetwork) -> bytes:
     floor_pools(graph, shapes)
     graph.tidy()
     return write_graph(graph)
+
+
+def float_feed(network: PackNetwork, picture: U8) -> dict[str, Tensor]:
+    """A picture (height, width, 3), channels in the network's order, as the float form takes it."""
+    spec = network.spec.input
+    values = ((picture - np.array(spec.mean)) / np.array(spec.std)).astype(np.float32)
+    return {spec.name: (np.moveaxis(values, 2, 0) if spec.layout == "NCHW" else values)[np.newaxis]}
 
 
 def _fixed(network: PackNetwork) -> Graph:
