@@ -21,8 +21,12 @@ COPY = "the feature map leaves the NPU's layout for the CPU and comes back: two 
 
 _ADVICE: dict[tuple[str, str], Advice] = {
     ("PRelu", ""): Advice(
-        "fused into the convolution before it; alone it is a layer of its own",
+        "fused into the convolution before it",
         "keep it right behind a convolution; do not rewrite it as for the CPU",
+    ),
+    ("PRelu", "behind no filter"): Advice(
+        "a layer of its own, that reads and writes the whole feature map",
+        "put it right behind a convolution: there it is fused and costs nothing",
     ),
     ("Softmax", ""): Advice(
         "no fixed-function unit for it; RK3588 refused large ones in some releases [a]",
@@ -61,6 +65,9 @@ _ADVICE: dict[tuple[str, str], Advice] = {
     ("Resize", "linear, corners aligned"): Advice(
         COPY, "export with half_pixel (align_corners=False), or nearest"
     ),
+    ("Resize", "linear, by no whole factor"): Advice(
+        COPY, "resize by whole factors, or by nearest: both stay on the NPU"
+    ),
     ("Resize", "cubic"): Advice(
         "the list of operators has nearest and bilinear only [b]", "export with nearest or linear"
     ),
@@ -90,6 +97,11 @@ _OF_KIND: dict[str, Advice] = {
     "Exp": Advice(COPY, "end the network before it"),
     "TopK": Advice(COPY, "end the network before it: sorting is the program's"),
     "ArgMax": Advice("an index is no feature map", "end the network before it"),
+    "LSTM": Advice("step by step: nothing of it runs side by side", "run it beside the network"),
+    "LayerNormalization": Advice(
+        "sums over each place, then a root", "train with BatchNormalization: it is folded"
+    ),
+    "GridSample": Advice(COPY, "warp the picture before the network, or end the network there"),
     "Cast": Advice(COPY, "keep one type through the network"),
     "NonMaxSuppression": Advice("boxes are no feature map", "end the network before it"),
 }

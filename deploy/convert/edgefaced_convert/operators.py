@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgefaced.errors import ModelContractError, UsageError
-from edgefaced.models.prepare.graph import FREE, Graph
+from edgefaced.models.prepare.graph import FREE, Graph, Node
 from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, require_onnx
 from edgefaced.models.prepare.simplify import drop_no_ops
 from edgefaced.models.prepare.sizing import fix_size
 
 Shape = tuple[int, ...]
 OWN_DOMAINS = ("", "ai.onnx")
+FOLDED = frozenset({"Add", "Sub", "Mul", "Div", "BatchNormalization"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Operator:
     shapes_out: tuple[Shape, ...]
     feeds: tuple[str, ...]
     """Kinds of the operators that read the result; "" for an output of the network."""
+    follows: str = ""
+    """Kind of what makes the first input, arithmetic with constants overlooked: it is folded."""
 
     @property
     def rank(self) -> int:
@@ -62,10 +65,15 @@ def read_network(data: bytes, name: str, size: tuple[int, int] | None) -> Networ
         graph = read_graph(data)
     except ModelContractError:
         return _as_it_is(data, name)
-    if len(graph.inputs) != 1 or len(graph.inputs[0].shape) != 4:
-        raise UsageError(f"{name} has {len(graph.inputs)} inputs", "one picture is needed")
-    found = graph.inputs[0].shape
+    if not graph.nodes:
+        raise _no_network(name)
+    found = graph.inputs[0].shape if graph.inputs else ()
     if size is not None:
+        if len(graph.inputs) != 1 or len(found) != 4:
+            raise UsageError(
+                f"{name}: its input is {_shapes_of(graph)}, not one picture",
+                "a network of free size is looked at with one input of four dimensions",
+            )
         channels_last = found[3] in (1, 3) and found[1] not in (1, 3)
         channels = found[3] if channels_last else found[1]
         fix_size(graph, (1, *size, channels) if channels_last else (1, channels, *size))
@@ -73,9 +81,16 @@ def read_network(data: bytes, name: str, size: tuple[int, int] | None) -> Networ
     return Network(name, graph.opset, found, tuple(operators_of(graph)))
 
 
+def _shapes_of(graph: Graph) -> str:
+    shapes = (
+        "x".join("?" if side == FREE else str(side) for side in v.shape) for v in graph.inputs
+    )
+    return " and ".join(shapes) or "nothing"
+
+
 def operators_of(graph: Graph) -> list[Operator]:
     """The operators of a graph, shapes FREE where they are not fixed."""
-    shapes, users = infer_shapes(graph), graph.users()
+    shapes, users, makers = infer_shapes(graph), graph.users(), graph.producers()
     outputs = graph.output_names()
     found = []
     for number, node in enumerate(graph.nodes):
@@ -95,9 +110,20 @@ def operators_of(graph: Graph) -> list[Operator]:
                 shapes_in=tuple(shapes.get(name, ()) for name in node.inputs),
                 shapes_out=tuple(shapes.get(name, ()) for name in node.outputs),
                 feeds=(*readers, *ends),
+                follows=_source(node, makers, graph),
             )
         )
     return found
+
+
+def _source(node: Node, makers: Mapping[str, Node], graph: Graph) -> str:
+    maker = makers.get(next(iter(node.inputs), ""))
+    while maker is not None and maker.op in FOLDED:
+        fed = [name for name in maker.inputs if name not in graph.constants]
+        if len(fed) != 1:
+            break
+        maker = makers.get(fed[0])
+    return "" if maker is None else maker.op
 
 
 def _as_it_is(data: bytes, name: str) -> Network:
@@ -107,7 +133,9 @@ def _as_it_is(data: bytes, name: str) -> Network:
     try:
         model = onnx.load_model_from_string(data)
     except DecodeError as error:
-        raise ModelContractError(f"{name} is not an ONNX file", "check the path") from error
+        raise _no_network(name) from error
+    if not model.graph.node:
+        raise _no_network(name)
     opset = next((o.version for o in model.opset_import if o.domain in OWN_DOMAINS), 0)
     return Network(
         name,
@@ -131,6 +159,10 @@ def _as_it_is(data: bytes, name: str) -> Network:
             for node in model.graph.node
         ),
     )
+
+
+def _no_network(name: str) -> ModelContractError:
+    return ModelContractError(f"{name} is not an ONNX network", "check the path")
 
 
 def attribute(operator: Operator, name: str, default: Any) -> Any:

@@ -67,9 +67,15 @@ def probes() -> tuple[Probe, ...]:
     for kind in ("Div", "Pow"):
         steps = [_node("Sigmoid", ["x"], "gate"), _node(kind, ["gate", "gate"], "y")]
         found.append(_probe(kind, "of two tensors", steps, {}))
-    found += [*_convolutions(draw), *_resizes(), *_shapes()]
+    found += [*_convolutions(draw), *_resizes(), *_shapes(), *_sequences(draw)]
     found += [
         _probe("PRelu", "", [_node("PRelu", ["x", "k"], "y")], {"k": each[0]}),
+        _probe(
+            "PRelu",
+            "behind no filter",
+            [_pool("MaxPool", "pooled"), _node("PRelu", ["pooled", "k"], "y")],
+            {"k": each[0]},
+        ),
         _probe("Clip", "", [_node("Clip", ["x", "lo", "hi"], "y")], _ends(0, 6)),
         _probe(
             "BatchNormalization",
@@ -140,6 +146,45 @@ def _convolutions(draw: np.random.Generator) -> list[Probe]:
     ]
 
 
+def _sequences(draw: np.random.Generator) -> list[Probe]:
+    """What recurrent networks and attention are made of."""
+    hidden = 8
+    rows = {"rows": np.array([1, CHANNELS, SIDE * SIDE], np.int64), "axes": np.array([1])}
+    steps = [
+        _node("Reshape", ["x", "rows"], "flat"),
+        _node("Transpose", ["flat"], "steps", perm=[2, 0, 1]),
+    ]
+    found: list[Probe] = []
+    for kind, gates in (("LSTM", 4), ("GRU", 3)):
+        wide = (1, gates * hidden)
+        weights = {
+            "input_weights": draw.standard_normal((*wide, CHANNELS)).astype(np.float32) / 5,
+            "hidden_weights": draw.standard_normal((*wide, hidden)).astype(np.float32) / 5,
+        }
+        cell = _node(kind, ["steps", *weights], "states", hidden_size=hidden)
+        nodes = [*steps, cell, _node("Squeeze", ["states", "axes"], "y")]
+        found.append(_probe(kind, "", nodes, {**rows, **weights}, channels=None))
+    mixing = {"w": draw.standard_normal((CHANNELS, CHANNELS)).astype(np.float32) / 5}
+    norm = {name: draw.random(SIDE).astype(np.float32) + 1 for name in ("gain", "shift")}
+    one = {"axes": np.array([0], np.int64)}
+    there_and_back = [_node("Squeeze", ["x", "axes"], "z"), _node("Unsqueeze", ["z", "axes"], "y")]
+    return [
+        *found,
+        _probe("Einsum", "", [_node("Einsum", ["x", "w"], "y", equation="nchw,oc->nohw")], mixing),
+        _probe(
+            "LayerNormalization",
+            "",
+            [_node("LayerNormalization", ["x", "gain", "shift"], "y")],
+            norm,
+        ),
+        _probe(
+            "ReduceSum", "", [_node("ReduceSum", ["x", "axes"], "y")], {"axes": np.array([2, 3])}
+        ),
+        _probe("Squeeze", "", there_and_back, one),
+        _probe("Unsqueeze", "", there_and_back, one),
+    ]
+
+
 def _resizes() -> list[Probe]:
     ways = {
         "": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric"},
@@ -148,13 +193,26 @@ def _resizes() -> list[Probe]:
             "mode": "linear",
             "coordinate_transformation_mode": "align_corners",
         },
+        "corners aligned": {
+            "mode": "nearest",
+            "coordinate_transformation_mode": "align_corners",
+        },
+        "linear, from the corner": {
+            "mode": "linear",
+            "coordinate_transformation_mode": "asymmetric",
+        },
         "cubic": {"mode": "cubic", "coordinate_transformation_mode": "half_pixel"},
     }
-    twice = {"twice": np.array([1, 1, 2, 2], np.float32)}
-    return [
-        _probe("Resize", variant, [_node("Resize", ["x", "", "twice"], "y", **how)], twice)
+    twice = {"by": np.array([1, 1, 2, 2], np.float32)}
+    half_more = {"by": np.array([1, 1, 1.5, 1.5], np.float32)}
+    found = [
+        _probe("Resize", variant, [_node("Resize", ["x", "", "by"], "y", **how)], twice)
         for variant, how in ways.items()
     ]
+    for variant, mode in (("", ""), ("linear", "linear, ")):
+        step = _node("Resize", ["x", "", "by"], "y", **ways[variant])
+        found.append(_probe("Resize", f"{mode}by no whole factor", [step], half_more))
+    return found
 
 
 def _shapes() -> list[Probe]:
@@ -283,8 +341,8 @@ def _conv(source: str, weights: str, result: str) -> Node:
     return _node("Conv", [source, weights], result, kernel_shape=[3, 3], pads=[1] * 4)
 
 
-def _pool(kind: str, **how: Any) -> Node:
-    return _node(kind, ["x"], "y", kernel_shape=[3, 3], strides=[2, 2], **how)
+def _pool(kind: str, result: str = "y", **how: Any) -> Node:
+    return _node(kind, ["x"], result, kernel_shape=[3, 3], strides=[2, 2], **how)
 
 
 def _ends(low: float, high: float) -> Constants:

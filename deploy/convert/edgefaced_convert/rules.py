@@ -25,6 +25,7 @@ LARGEST_SIDE = 8192
 """Of an input, for RK3566 and RK3588 (release notes of rknpu2 1.5)."""
 BATCH_OF_ONE = frozenset({"Slice", "Softmax", "Tile", "LogSoftmax", "GRU", "RoiAlign"})
 """The vendor's list of operators, version 2.1.0: these take a batch of one."""
+RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 
 class Verdict(StrEnum):
@@ -77,7 +78,7 @@ def judge_operator(operator: Operator, target: str) -> Finding:
         return found(Verdict.SUPPORTED)
     if operator.kind in ("If", "Loop", "Scan"):
         return found(Verdict.UNSUPPORTED, "a graph inside an operator", "export it unrolled")
-    batch = operator.shapes_in[0][0] if operator.shapes_in and operator.shapes_in[0] else 1
+    batch = _batch(operator)
     if operator.kind in BATCH_OF_ONE and batch not in (1, FREE):
         return found(
             Verdict.UNSUPPORTED, f"its batch is {batch}", "fix the batch to one at the export"
@@ -99,8 +100,17 @@ def judge_operator(operator: Operator, target: str) -> Finding:
     return found(Verdict.SUPPORTED)
 
 
+def _batch(operator: Operator) -> int:
+    shape = next(iter(operator.shapes_in), ())
+    axis = 1 if operator.kind in RECURRENT else 0  # time comes first there
+    return shape[axis] if len(shape) > axis else 1
+
+
 COSTLY = frozenset(
-    {("Conv", "large kernel"), ("Softmax", ""), ("Transpose", ""), ("InstanceNormalization", "")}
+    {
+        *(("Conv", "large kernel"), ("Softmax", ""), ("Transpose", "")),
+        *(("InstanceNormalization", ""), ("PRelu", "behind no filter")),
+    }
 )
 """On the NPU, but not free: `advice` says why."""
 
@@ -129,7 +139,7 @@ def _of_the_whole(network: Network) -> list[Finding]:
                 "conversion fixes it to the size asked for",
             )
         )
-    if max(network.input_shape) > LARGEST_SIDE:
+    if max(network.input_shape, default=0) > LARGEST_SIDE:
         found.append(
             Finding("input", "size", "", Verdict.UNSUPPORTED, f"a side above {LARGEST_SIDE}")
         )

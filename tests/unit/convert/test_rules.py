@@ -31,11 +31,11 @@ W RKNN: [13:48:53.505] Transpose will fallback to CPU, because input shape has e
 """
 
 
-def network(*nodes: Node, side: int = 8, **constants: object) -> Graph:
-    """`x` (1, 16, side, side) to `y`."""
+def network(*nodes: Node, **constants: object) -> Graph:
+    """`x` (1, 16, 8, 8) to `y`."""
     graph = Graph(
         17,
-        [Value("x", (1, 16, side, side), np.dtype(np.float32))],
+        [Value("x", (1, 16, 8, 8), np.dtype(np.float32))],
         [],
         list(nodes),
         {name: np.asarray(value) for name, value in constants.items()},
@@ -79,6 +79,65 @@ def test_verdicts(kind: str, attributes: dict[str, object], verdict: Verdict) ->
     assert finding.verdict is verdict
     assert bool(finding.cure) == (verdict is not Verdict.SUPPORTED)
     assert judge(listed, "cpu")[0].verdict is Verdict.SUPPORTED
+
+
+def variants(*nodes: Node, **constants: object) -> list[tuple[str, str]]:
+    return [(o.kind, variant_of(o)) for o in operators_of(network(*nodes, **constants))]
+
+
+def test_automatic_padding_is_looked_through() -> None:
+    weights = np.zeros((16, 16, 3, 3), np.float32)
+    for stride, words in ((1, ""), (2, "asymmetric padding")):
+        how = {"auto_pad": "SAME_UPPER", "strides": [stride] * 2}
+        assert variants(Node("Conv", ["x", "w"], ["y"], how), w=weights) == [("Conv", words)]
+
+
+def test_a_prelu_is_fused_only_behind_a_filter() -> None:
+    slope, bias = np.zeros((16, 1, 1), np.float32), np.zeros((1, 16, 1, 1), np.float32)
+    filtered = Node("Conv", ["x", "w"], ["c"], {"kernel_shape": [1, 1]})
+    shifted = Node("Add", ["c", "b"], ["s"])
+    weights = np.zeros((16, 16, 1, 1), np.float32)
+    found = variants(
+        filtered, shifted, Node("PRelu", ["s", "k"], ["y"]), w=weights, b=bias, k=slope
+    )
+    assert found[-1] == ("PRelu", "")
+    summed = Node("Add", ["x", "x"], ["s"])
+    assert variants(summed, Node("PRelu", ["s", "k"], ["y"]), k=slope)[-1][1] == "behind no filter"
+
+
+@pytest.mark.parametrize(
+    ("how", "factor", "words"),
+    [
+        ({"mode": "nearest"}, 2.0, ""),
+        ({"mode": "nearest"}, 1.5, "by no whole factor"),
+        ({"mode": "linear", "coordinate_transformation_mode": "asymmetric"}, 2.0, "linear, from"),
+        ({"coordinate_transformation_mode": "align_corners"}, 2.0, "corners aligned"),
+    ],
+)
+def test_resizes_are_told_apart(how: dict[str, str], factor: float, words: str) -> None:
+    step = Node("Resize", ["x", "", "by"], ["y"], how)
+    ((_, found),) = variants(step, by=np.array([1, 1, factor, factor], np.float32))
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
+
+
+def test_time_is_no_batch() -> None:
+    constants = {"w": np.zeros((1, 24, 8), np.float32), "r": np.zeros((1, 24, 8), np.float32)}
+    graph = network(Node("GRU", ["x", "w", "r"], ["y"], {"hidden_size": 8}), **constants)
+    graph.inputs = [Value("x", (40, 1, 8), np.dtype(np.float32))]
+    graph.outputs = []
+    listed = Network("n", 17, (40, 1, 8), tuple(operators_of(graph)))
+    assert "batch" not in judge(listed, "rk3588")[0].why
+
+
+def test_a_network_of_several_inputs_is_reported_on_as_well(tmp_path: Path) -> None:
+    graph = network(Node("Add", ["x", "z"], ["y"]))
+    graph.inputs.append(Value("z", (1, 16, 8, 8), np.dtype(np.float32)))
+    path = tmp_path / "n.onnx"
+    path.write_bytes(write_graph(graph))
+    with pytest.raises(SystemExit) as exit_info:
+        main(["report", str(path), "--target", "rk3588"])
+    assert exit_info.value.code == 0
 
 
 def test_a_batch_above_one_is_unsupported_where_the_list_says_so() -> None:
@@ -162,11 +221,12 @@ def test_the_exit_code_says_whether_there_is_a_fall_back(
 
 def test_what_is_no_network_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "n.onnx"
-    path.write_bytes(b"no network")
-    with pytest.raises(SystemExit) as exit_info:
-        main(["report", str(path), "--target", "cpu"])
-    assert exit_info.value.code == 5
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    for content in (b"no network", b"", b"\x08\x07"):  # the last is a model without operators
+        path.write_bytes(content)
+        with pytest.raises(SystemExit) as exit_info:
+            main(["report", str(path), "--target", "cpu"])
+        assert exit_info.value.code == 5
+        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_every_operator_has_advice() -> None:
