@@ -47,7 +47,7 @@ latency_budget_ms = 60000
 """
 
 # What is written to the serial line has left the machine: QEMU writes it into a file out here.
-TELL_LINES = """systemd-run --quiet --unit=tell bash -c \
+TELL_LINES = """echo >/dev/ttyS0; systemd-run --quiet --unit=tell bash -c \
 'tail -n 0 -F /var/lib/edgefaced/lines 2>/dev/null | sed -u "s/^/LINE /" >/dev/ttyS0'"""
 ENTER = """edgefaced people import --largest --photos /cargo /cargo/{table} 2>&1 |
 sed -u 's/^/ENTERED /' >/dev/ttyS0"""
