@@ -118,6 +118,7 @@ def test_marks_of_imglab_are_read() -> None:
 
 def counted() -> bytes:
     """A convolution of 8x8x3 to 8x8x16 by 3x3 and a fully connected layer to 10."""
+    draw = np.random.default_rng(0)
     graph = Graph(
         13,
         [Value("x", (1, 3, 8, 8), np.dtype(np.float32))],
@@ -129,9 +130,9 @@ def counted() -> bytes:
             Node("Gemm", ["f", "g"], ["y"]),
         ],
         {
-            "w": np.zeros((16, 3, 3, 3), np.float32),
+            "w": draw.standard_normal((16, 3, 3, 3)).astype(np.float32),
             "b": np.zeros(16, np.float32),
-            "g": np.zeros((1024, 10), np.float32),
+            "g": draw.standard_normal((1024, 10)).astype(np.float32),
         },
     )
     return write_graph(graph)
