@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from edgefaced_convert.toolchain import ConvertError, toolkit_version
 from edgefaced_convert.versions import needs_of
 
 SAME_EVERYWHERE = 0.9999
-"""Cosine of each output between the simulations of two targets."""
+"""Cosine of each output between the simulations of two targets, of which one is then proved."""
 RANGED = 16
 """Pictures on which the ranges of channels are measured."""
 
@@ -75,7 +75,7 @@ class Converted:
 def convert_network(
     task: Task, targets: Sequence[str], precision: Precision, say: Callable[[str], None]
 ) -> Iterator[Converted]:
-    """One result a target, the first of which is searched and proved.
+    """One result a target: the first is searched and proved, others that compute as it does follow.
 
     Raises ConvertError where no plan holds the bars, DependencyMissing without the toolkit.
     """
@@ -108,9 +108,8 @@ def _for_cpu(
     feeds = [{IMAGE: picture[np.newaxis]} for picture in task.pictures[:RANGED]]
     form = equalised(portable_form(task.network), feeds)
     road = CpuRoad(form, task.network, task.pictures, task.threads)
-    with search(road, precision, judge.quick, say) as found:
-        verdict = judge.whole(found.built, found.figures)
-        return _converted(task, "cpu", found, verdict, time.monotonic() - started)
+    with search(road, precision, judge.prove, say) as found:
+        return _converted(task, "cpu", found, time.monotonic() - started)
 
 
 def _for_boards(
@@ -122,20 +121,21 @@ def _for_boards(
 ) -> Iterator[Converted]:
     feeds = [float_feed(task.network, picture) for picture in task.pictures[:RANGED]]
     form = equalised(float_form(task.network), feeds)
-    first: tuple[Found[Verdict], Verdict] | None = None
-    answers: list[Tensor] = []
+    first: Found[Verdict] | None = None
+    answers: list[Tensor] = []  # of the first target to the golden picture
     for target in targets:
         started = time.monotonic()
         with working_folder() as folder:
             road = RknnRoad(form, task.network, target, task.pictures, folder)
             way = _again(road, first) if first else _searched(road, precision, judge, say)
             with way as found:
-                verdict = judge.whole(found.built, found.figures) if first is None else first[1]
                 given = [np.array(a) for a in found.built.backend.run({IMAGE: task.golden})]
-                answers = answers or given
-                _check_same(answers, given, target)
-                first = first or (found, verdict)
-                yield _converted(task, target, found, verdict, time.monotonic() - started)
+                if first is None:
+                    first, answers = found, given
+                elif not _alike(answers, given):
+                    say(f"{target} computes otherwise than {targets[0]}: proved by itself")
+                    found = replace(found, figures=judge.prove(found.built)[0])
+                yield _converted(task, target, found, time.monotonic() - started)
 
 
 @contextmanager
@@ -143,44 +143,42 @@ def _searched(
     road: RknnRoad, precision: Precision, judge: Judge, say: Callable[[str], None]
 ) -> Iterator[Found[Verdict]]:
     if precision != "fp16":
-        with search(road, precision, judge.quick, say) as found:
+        with search(road, precision, judge.prove, say) as found:
             yield found
         return
     with road.built_fp16() as built:
-        verdict, fault = judge.quick(built)
+        verdict, fault = judge.prove(built)
         if fault:
             raise ConvertError(f"refused in fp16: {fault}", "the network itself does not fit")
         yield Found(built, FP16, verdict, (Attempt(FP16, verdict, "", None),))
 
 
 @contextmanager
-def _again(road: RknnRoad, first: tuple[Found[Verdict], Verdict]) -> Iterator[Found[Verdict]]:
+def _again(road: RknnRoad, first: Found[Verdict]) -> Iterator[Found[Verdict]]:
     """The plan that was proved, for another target."""
-    found, _ = first
-    building = road.built_fp16() if found.plan is FP16 else road.built(found.plan)
+    building = road.built_fp16() if first.plan is FP16 else road.built(first.plan)
     with building as built:
-        yield Found(built, found.plan, found.figures, found.attempts)
+        yield replace(first, built=built)
 
 
 FP16 = Plan("none", ("all",), "all of it in fp16")
 
 
-def _check_same(before: Sequence[Tensor], after: Sequence[Tensor], target: str) -> None:
+def _alike(before: Sequence[Tensor], after: Sequence[Tensor]) -> bool:
     for a, b in zip(before, after, strict=True):
         x, y = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
         length = float(np.linalg.norm(x) * np.linalg.norm(y))
         if length and float(x @ y) / length < SAME_EVERYWHERE:
-            raise ConvertError(
-                f"{target} is simulated otherwise than the first target",
-                "convert it alone, so that it is proved by itself",
-            )
+            return False
+    return True
 
 
-def _converted(
-    task: Task, target: str, found: Found[Verdict], verdict: Verdict, seconds: float
-) -> Converted:
+def _converted(task: Task, target: str, found: Found[Verdict], seconds: float) -> Converted:
+    verdict = found.figures
     if verdict.fault:
-        raise ConvertError(f"refused: {verdict.fault}", "mixed precision or QAT")
+        raise ConvertError(
+            f"{target} refused: {verdict.fault}", "convert it alone: plans are tried"
+        )
     network, built = task.network, found.built
     spec, size = network.spec, network.size
     kind = "onnx" if target == "cpu" else "rknn"

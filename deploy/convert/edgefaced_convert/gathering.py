@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from edgefaced.core.letterbox import fit
 from edgefaced.core.scaling import resize_into
 from edgefaced.errors import PictureError
 from edgefaced.pictures.decode import frame_of, read_picture
-from edgefaced.pictures.find import find_pictures
 from edgefaced.recognition.recogniser import FaceObservation, Recogniser
 from edgefaced.types import U8, ColourOrder
 from edgefaced_convert.balance import balanced
@@ -37,16 +36,16 @@ class Seen:
     condition: Condition
 
 
-def look_at(recogniser: Recogniser, folders: Sequence[Path]) -> Iterator[tuple[Path, list[Seen]]]:
-    """Every picture with what was measured of its faces; unreadable ones give nothing."""
-    for path in find_pictures(folders):
-        seen: list[Seen] = []
-        pixels = _pixels(path)
-        if pixels is not None:
-            for number, face in enumerate(_observed(recogniser, pixels)):
-                figures = figures_of(face.aligned.pixels, pixels, face.quality)
-                seen.append(Seen(path, number, figures, condition_of(figures)))
-        yield path, seen
+def look_at(recogniser: Recogniser, path: Path) -> list[Seen]:
+    """What was measured of a picture's faces; an unreadable one has none."""
+    pixels = _pixels(path)
+    if pixels is None:
+        return []
+    seen = []
+    for number, face in enumerate(_observed(recogniser, pixels)):
+        figures = figures_of(face.aligned.pixels, pixels, face.quality)
+        seen.append(Seen(path, number, figures, condition_of(figures)))
+    return seen
 
 
 def part_of(picture: Path) -> Part:

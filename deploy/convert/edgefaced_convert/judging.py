@@ -1,8 +1,8 @@
-"""The proof of one network: quick on the set's held-out part, then whole on named pictures."""
+"""The proof of one network: on the set's held-out part, and on named pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgefaced.errors import ModelContractError
@@ -79,18 +79,15 @@ class EmbedderJudge:
         self._before = embed_all(embedder, faces)
         self._pairs_before: F32 | None = embed_all(embedder, pairs.faces) if pairs else None
 
-    def quick(self, built: Built) -> tuple[Verdict, str]:
+    def prove(self, built: Built) -> tuple[Verdict, str]:
+        """The verdict and its fault; LFW takes minutes, and is not asked where the rest fails."""
         embedder = NetworkEmbedder(built.backend, self._network.spec)
         verdict = Verdict(embedder=cosines(self._before, embed_all(embedder, self._faces)))
+        if not verdict.fault and self._pairs is not None and self._pairs_before is not None:
+            after = embed_all(embedder, self._pairs.faces)
+            lfw = lfw_figures(self._pairs, self._pairs_before, after)
+            verdict = Verdict(embedder=verdict.embedder, lfw=lfw)
         return verdict, verdict.fault
-
-    def whole(self, built: Built, quick: Verdict) -> Verdict:
-        if self._pairs is None or self._pairs_before is None:
-            return quick
-        embedder = NetworkEmbedder(built.backend, self._network.spec)
-        after = embed_all(embedder, self._pairs.faces)
-        lfw = lfw_figures(self._pairs, self._pairs_before, after)
-        return Verdict(embedder=quick.embedder, lfw=lfw)
 
 
 class DetectorJudge:
@@ -114,7 +111,8 @@ class DetectorJudge:
         self._network, self._held_out, self._named = network, held_out, named
         self._before = self._detector(plain)
 
-    def quick(self, built: Built) -> tuple[Verdict, str]:
+    def prove(self, built: Built) -> tuple[Verdict, str]:
+        """The verdict and its fault."""
         after = self._detector(built.backend)
         verdict = Verdict(
             detector=compare_detectors(self._before, after, self._held_out),
@@ -122,16 +120,11 @@ class DetectorJudge:
         )
         return verdict, verdict.fault
 
-    def whole(self, built: Built, quick: Verdict) -> Verdict:
-        """There is no more than `quick` measures: a detector is fast."""
-        return quick
-
     def _detector(self, backend: InferenceBackend) -> NetworkDetector:
         return NetworkDetector(backend, self._network.spec, size=self._network.size)
 
 
 Judge = EmbedderJudge | DetectorJudge
-Say = Callable[[str], None]
 
 
 def _short(value: float) -> float:

@@ -63,8 +63,8 @@ def judge_operator(operator: Operator, target: str) -> Finding:
     variant = variant_of(operator)
 
     def found(verdict: Verdict, why: str = "", cure: str = "") -> Finding:
-        said = advice(operator.kind, variant)
-        if verdict is not Verdict.SUPPORTED and said is not None:
+        if verdict is not Verdict.SUPPORTED:
+            said = advice(operator.kind, variant)
             why, cure = why or said.why, cure or said.cure
         return Finding(operator.name, operator.kind, variant, verdict, why, cure)
 

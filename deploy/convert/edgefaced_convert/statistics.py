@@ -28,9 +28,12 @@ BINS: dict[str, tuple[float, ...]] = {
 }
 """Inner edges; the first and last bin are open."""
 
-NOTICED, LEFT = 0.10, 0.25
-"""Population stability index: below the first two samples are taken for alike, above the second
-for different (usual bars of credit scoring, where the index comes from)."""
+MOVED = 0.25
+"""Population stability index from which two samples are taken for different (the usual bar of
+credit scoring, where it comes from). A balanced set differs from any natural sample: no alarm."""
+THIN, LEFT = 0.02, 0.10
+"""So small a share of the set in a bin does not cover it; so large a share of the recent faces in
+such bins has left the set."""
 
 FEWEST = 50
 """Faces below which a histogram says nothing."""
@@ -55,17 +58,21 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One figure's population stability index and both means."""
+    """One figure: the share of the recent faces where the set has hardly any, and how far it moved.
+
+    `index` is the population stability index.
+    """
 
     figure: str
+    uncovered: float
     index: float
     mean: float
     recent_mean: float
 
     @property
     def left(self) -> bool:
-        """Whether the recent pictures have left the set's distribution."""
-        return self.index >= LEFT
+        """Whether the recent pictures have left what the set covers."""
+        return self.uncovered >= LEFT
 
 
 def statistics_of(measured: Sequence[Figures]) -> Statistics:
@@ -85,16 +92,18 @@ def statistics_of(measured: Sequence[Figures]) -> Statistics:
 
 
 def drift_between(reference: Statistics, recent: Statistics) -> list[Drift]:
-    """Every figure, the one that moved most first. An empty bin counts as half a face."""
+    """Every figure, the least covered first. An empty bin counts as half a face in the index."""
     found = []
     for name, before in reference.figures.items():
         after = recent.figures[name]
-        index = 0.0
+        uncovered = index = 0.0
         for share, now in zip(before.shares, after.shares, strict=True):
             a, b = max(share, 0.5 / reference.faces), max(now, 0.5 / recent.faces)
             index += (b - a) * math.log(b / a)
-        found.append(Drift(name, round(index, 4), before.mean, after.mean))
-    return sorted(found, key=lambda one: -one.index)
+            uncovered += now if share < THIN else 0.0
+        drift = Drift(name, round(uncovered, 4), round(index, 4), before.mean, after.mean)
+        found.append(drift)
+    return sorted(found, key=lambda one: (-one.uncovered, -one.index))
 
 
 def to_json(statistics: Statistics) -> str:

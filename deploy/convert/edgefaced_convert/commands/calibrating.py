@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from edgefaced.cli.output import json_option, note, plain, print_json, stdout, w
 from edgefaced.cli.progress import with_bar
 from edgefaced.errors import StorageError, UsageError
 from edgefaced.gallery.export_file import write_export
+from edgefaced.pictures.find import find_pictures
 from edgefaced.recognition.recogniser import Recogniser, open_recogniser
 from edgefaced_convert.calset import CalibrationSet, Part, read_set, write_set
 from edgefaced_convert.coverage import Coverage, contact_sheet, coverage_of
-from edgefaced_convert.gathering import choose, faces_of, frames_of, look_at
+from edgefaced_convert.gathering import Seen, choose, faces_of, frames_of, look_at
 from edgefaced_convert.packs import DETECTOR_SIZE_PX, open_pack
 from edgefaced_convert.statistics import (
     FEWEST,
-    NOTICED,
+    MOVED,
     Statistics,
     drift_between,
     read_statistics,
@@ -81,10 +83,10 @@ def build(
             "say who agreed and when; the set is then kept sealed",
         )
     with _finder(pack) as recogniser:
-        looked = [*with_bar([*look_at(recogniser, folders)], "looking")]
-        seen = [one for _, faces in looked for one in faces]
+        pictures = find_pictures(folders)
+        seen = _look(recogniser, pictures)
         if not seen:
-            raise UsageError(f"no face in {len(looked)} pictures", "name folders with people")
+            raise UsageError(f"no face in {len(pictures)} pictures", "name folders with people")
         chosen = choose(seen, {Part.CALIBRATE: count, Part.HELD_OUT: count // 2})
         faces, frames = faces_of(recogniser, chosen), frames_of(chosen)
     calibration = CalibrationSet(
@@ -98,7 +100,7 @@ def build(
     size_bytes = write_set(out, calibration, passphrase, overwrite=force)
     if statistics is not None:
         write_export(statistics, to_json(calibration.statistics).encode(), overwrite=force)
-    _say(calibration, as_json, {"pictures": len(looked), "bytes": size_bytes})
+    _say(calibration, as_json, {"pictures": len(pictures), "bytes": size_bytes})
     _write_sheet(sheet, calibration, force)
 
 
@@ -125,7 +127,7 @@ def show_set(
 def statistics_command(folders: tuple[Path, ...], pack: str, out: Path, force: bool) -> None:
     """Only the figures of the faces in FOLDERS: no picture, nothing to recognise anybody by."""
     with _finder(pack) as recogniser:
-        measured = [one.figures for _, faces in look_at(recogniser, folders) for one in faces]
+        measured = [one.figures for one in _look(recogniser, find_pictures(folders))]
     found = statistics_of(measured)
     write_export(out, to_json(found).encode(), overwrite=force)
     note(f"{out}: {found.faces} faces")
@@ -144,7 +146,7 @@ def drift(
     passphrase_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Have RECENT faces left the distribution of REFERENCE? Exit code 1 where they have.
+    """Have RECENT faces left what REFERENCE covers? Exit code 1 where they have.
 
     REFERENCE is a set or a file of statistics, RECENT a file of statistics.
     """
@@ -156,19 +158,23 @@ def drift(
         warn(f"fewer than {FEWEST} faces say little: {before.faces} and {after.faces}")
     if as_json:
         figures = {
-            one.figure: {"index": one.index, "mean": one.mean, "recent": one.recent_mean}
+            one.figure: {
+                "uncovered": one.uncovered,
+                "index": one.index,
+                "mean": one.mean,
+                "recent": one.recent_mean,
+            }
             for one in found
         }
         print_json({"left": [one.figure for one in left], "figures": figures}, ok=not left)
     else:
         table = Table(box=None, pad_edge=False)
-        for title in ("figure", "index", "set", "recent", ""):
+        for title in ("figure", "not covered", "index", "mean of set", "of recent", ""):
             table.add_column(title)
         for one in found:
-            word = "LEFT" if one.left else "moved" if one.index >= NOTICED else ""
-            table.add_row(
-                one.figure, f"{one.index:.3f}", f"{one.mean:.3g}", f"{one.recent_mean:.3g}", word
-            )
+            word = "LEFT" if one.left else "moved" if one.index >= MOVED else ""
+            means = (f"{one.mean:.3g}", f"{one.recent_mean:.3g}")
+            table.add_row(one.figure, f"{one.uncovered:.1%}", f"{one.index:.2f}", *means, word)
         stdout.print(table)
         stdout.print("build a new set from recent pictures" if left else "the set still fits")
     ctx.exit(1 if left else 0)
@@ -186,6 +192,10 @@ def _finder(pack: str) -> Recogniser:
     return open_recogniser(
         opened.store, opened.manifest, detector_size=DETECTOR_SIZE_PX, threads=threads
     )
+
+
+def _look(recogniser: Recogniser, pictures: Sequence[Path]) -> list[Seen]:
+    return [one for path in with_bar(pictures, "looking") for one in look_at(recogniser, path)]
 
 
 def read_passphrase(file: Path | None) -> str | None:
