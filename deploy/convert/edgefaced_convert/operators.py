@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from edgefaced.errors import ModelContractError, UsageError
 from edgefaced.models.prepare.graph import FREE, Graph, Node
-from edgefaced.models.prepare.onnx_file import infer_shapes, read_graph, require_onnx
+from edgefaced.models.prepare.onnx_file import (
+    infer_shapes,
+    read_graph,
+    require_onnx,
+    write_graph,
+)
 from edgefaced.models.prepare.simplify import drop_no_ops
 from edgefaced.models.prepare.sizing import fix_size
 
@@ -69,16 +74,28 @@ def read_network(data: bytes, name: str, size: tuple[int, int] | None) -> Networ
         raise _no_network(name)
     found = graph.inputs[0].shape if graph.inputs else ()
     if size is not None:
-        if len(graph.inputs) != 1 or len(found) != 4:
-            raise UsageError(
-                f"{name}: its input is {_shapes_of(graph)}, not one picture",
-                "a network of free size is looked at with one input of four dimensions",
-            )
-        channels_last = found[3] in (1, 3) and found[1] not in (1, 3)
-        channels = found[3] if channels_last else found[1]
-        fix_size(graph, (1, *size, channels) if channels_last else (1, channels, *size))
+        _fix(graph, name, size)
     drop_no_ops(graph)
     return Network(name, graph.opset, found, tuple(operators_of(graph)))
+
+
+def with_size(data: bytes, name: str, size: tuple[int, int]) -> bytes:
+    """The file with its input fixed to (height, width). Raises ModelContractError, UsageError."""
+    graph = read_graph(data)
+    _fix(graph, name, size)
+    return write_graph(graph)
+
+
+def _fix(graph: Graph, name: str, size: tuple[int, int]) -> None:
+    found = graph.inputs[0].shape if graph.inputs else ()
+    if len(graph.inputs) != 1 or len(found) != 4:
+        raise UsageError(
+            f"{name}: its input is {_shapes_of(graph)}, not one picture",
+            "a network of free size is looked at with one input of four dimensions",
+        )
+    channels_last = found[3] in (1, 3) and found[1] not in (1, 3)
+    channels = found[3] if channels_last else found[1]
+    fix_size(graph, (1, *size, channels) if channels_last else (1, channels, *size))
 
 
 def _shapes_of(graph: Graph) -> str:

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from edgefaced.cli.output import json_option, note, print_json, stdout
+from edgefaced.models.prepare.graph import FREE
 from edgefaced_convert.forms import float_form
-from edgefaced_convert.operators import Network, read_network
+from edgefaced_convert.operators import Network, read_network, with_size
 from edgefaced_convert.packs import DETECTOR_SIZE_PX, open_pack, read_file
-from edgefaced_convert.report import OperatorReport, as_json, report_on, show
+from edgefaced_convert.report import OperatorReport, report_on, show
+from edgefaced_convert.report import as_json as body_of
 from edgefaced_convert.toolchain import TARGETS
 
 
@@ -26,11 +28,12 @@ def report(
 ) -> None:
     """Which operators of PACK_OR_FILE the target runs; exit code 1 where one falls back."""
     reports = [
-        _asked(network, data, target, build) for network, data in _networks(pack_or_file, size)
+        _asked(network, data, target, size if build else None)
+        for network, data in _networks(pack_or_file, size)
     ]
     clean = all(one.clean for one in reports)
     if as_json:
-        print_json({"reports": [_body(one) for one in reports]}, ok=clean)
+        print_json({"reports": [body_of(one) for one in reports]}, ok=clean)
     else:
         for one in reports:
             show(one)
@@ -38,15 +41,12 @@ def report(
     ctx.exit(0 if clean else 1)
 
 
-_body = as_json
-
-
 def _networks(named: str, size: int) -> list[tuple[Network, bytes]]:
     path = Path(named)
     if path.suffix == ".onnx":
         data = read_file(path)
         network = read_network(data, path.name, None)
-        free = -1 in network.input_shape
+        free = FREE in network.input_shape
         fixed = read_network(data, path.name, (size, size)) if free else network
         return [(Network(fixed.name, fixed.opset, network.input_shape, fixed.operators), data)]
     opened = open_pack(named)
@@ -61,11 +61,13 @@ def _networks(named: str, size: int) -> list[tuple[Network, bytes]]:
     return found
 
 
-def _asked(network: Network, data: bytes, target: str, build: bool) -> OperatorReport:
-    if not build or target == "cpu":
+def _asked(network: Network, data: bytes, target: str, size: int | None) -> OperatorReport:
+    if size is None or target == "cpu":
         return report_on(network, target)
     from edgefaced_convert.rknn_build import compile_float
 
+    if read_network(data, network.name, None).input_shape.count(FREE):
+        data = with_size(data, network.name, (size, size))
     compiled = compile_float(data, target)
     return report_on(network, target, compiled.layers, compiled.said)
 
