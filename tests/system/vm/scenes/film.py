@@ -11,8 +11,8 @@ WHO = "Wen_Jiabao"
 ENROLLED, SEEN = (10, 5), (11, 3)
 """Numbers of photographs."""
 SIDE_PX = 250
-PICTURE_SECONDS = 5
-"""How long she is there, and how long nobody is."""
+THERE_SECONDS, AWAY_SECONDS = 16, 4
+"""An emulated processor that has more to do takes seconds for a few looks."""
 
 ENROL_ANN = f"edgefaced enroll Ann {' '.join(f'/cargo/ann-{number}.jpg' for number in ENROLLED)}"
 
@@ -21,7 +21,7 @@ CAMERA = f"""
 kind = "replay"
 replay_paths = ["/cargo/film"]
 replay_loop = true
-replay_picture_seconds = {PICTURE_SECONDS}
+replay_picture_seconds = {AWAY_SECONDS}
 frames_per_second = 10.0
 [models]
 pack = "{PACK}"
@@ -41,6 +41,9 @@ def bring(stage: Stage) -> None:
     film.mkdir()
     row = b"".join(bytes([90 + 70 * x // SIDE_PX]) * 3 for x in range(SIDE_PX))
     wall = f"P6 {SIDE_PX} {SIDE_PX} 255\n".encode() + row * SIDE_PX
+    times = THERE_SECONDS // AWAY_SECONDS
     for number in SEEN:
-        shutil.copyfile(folder / f"{WHO}_{number:04}.jpg", film / f"{number}-1-ann.jpg")
-        (film / f"{number}-2-wall.ppm").write_bytes(wall)
+        for time in range(times):
+            photograph = film / f"{number}-{time}-ann.jpg"
+            shutil.copyfile(folder / f"{WHO}_{number:04}.jpg", photograph)
+        (film / f"{number}-{times}-wall.ppm").write_bytes(wall)
