@@ -82,7 +82,8 @@ def scene(stage: Stage) -> None:
 
 def begin_in_1970(door: Machine) -> None:
     """As on a board whose system does not move the clock at the boot."""
-    door.run("systemctl stop edgefaced && date --utc --set '1970-01-01 00:01:00'")
+    # Noon: the kernel refuses a time of day that is less than the time since the boot.
+    door.run("systemctl stop edgefaced && date --utc --set '1970-01-01 12:00:00'")
     door.configure(CONFIG)
 
 
