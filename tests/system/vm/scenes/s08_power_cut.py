@@ -22,7 +22,7 @@ CUTS = 20
 TO_ENTER, TO_LEAVE = 40, 8
 """People at most that one boot enrols and removes; its end comes before or after that."""
 LONGEST_SECONDS = 20.0
-"""From the first acknowledgement of a boot to the cut."""
+"""From the first enrolment, or removal, that a boot acknowledges, to the cut."""
 PULSE_MS = 1000
 LATEST_NS = 60_000_000_000
 """A pulse follows its decision within so long, on whatever machine this is."""
@@ -94,7 +94,7 @@ def scene(stage: Stage) -> None:
             sorted(outside.sure - {"Ann"}), min(TO_LEAVE, len(outside.sure) - 1)
         )
         load(door, cut, leaving)
-        wait_for_a_word(console)
+        wait_for_a_word(console, chance.choice((ENTERED, LEFT)) if leaving else ENTERED)
         # The instant is what is random here; nothing is waited for.
         time.sleep(chance.uniform(0, LONGEST_SECONDS))
         door.cut_power()
@@ -135,10 +135,10 @@ def load(door: Machine, cut: int, leaving: list[str]) -> None:
     door.start(LEAVE.format(names=" ".join(leaving)))
 
 
-def wait_for_a_word(console: Path) -> None:
-    """Until something was acknowledged. Raises SceneError."""
+def wait_for_a_word(console: Path, word: re.Pattern[str]) -> None:
+    """Until an enrolment, or a removal, was acknowledged. Raises SceneError."""
     until = time.monotonic() + 900
-    while not any(said.search(console.read_text(errors="replace")) for said in (ENTERED, LEFT)):
+    while not word.search(console.read_text(errors="replace")):
         if time.monotonic() > until:
             raise SceneError("the machine has acknowledged nothing in 900 s")
         time.sleep(0.1)
