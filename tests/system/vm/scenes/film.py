@@ -11,7 +11,7 @@ WHO = "Wen_Jiabao"
 ENROLLED, SEEN = (10, 5), (11, 3)
 """Numbers of photographs."""
 SIDE_PX = 250
-THERE_SECONDS, AWAY_SECONDS = 16, 4
+THERE_SECONDS, AWAY_SECONDS = 24, 4
 """An emulated processor that has more to do takes seconds for a few looks."""
 
 ENROL_ANN = f"edgefaced enroll Ann {' '.join(f'/cargo/ann-{number}.jpg' for number in ENROLLED)}"
