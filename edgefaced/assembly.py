@@ -66,13 +66,15 @@ def parts_of(
         small = close_size(manifest)
 
         def looking(network: InferenceBackend, size: int) -> NetworkDetector:
-            return NetworkDetector(
+            made = NetworkDetector(
                 network,
                 detector,
                 size=size,
                 score_threshold=score,
                 placed=lambda memory, remark: networks.placed(detector.id, size, memory, remark),
             )
+            made.rehearse()
+            return made
 
         with ExitStack() as opened:
             network = opened.enter_context(opened_network(store, detector, size, threads, means))
@@ -104,6 +106,7 @@ def parts_of(
     def open_knowledge() -> Iterator[Knowledge]:
         with opened_network(store, embedder, FACE_SIDE_PX, threads, means) as network:
             mind = NetworkEmbedder(network, embedder)
+            mind.rehearse()
             start_gallery(places.gallery_file, places.key_file)
             with closing(follow_gallery()) as index:
                 yield Knowledge(

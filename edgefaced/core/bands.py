@@ -21,9 +21,11 @@ PACKED = {PixelFormat.RGB: ColourOrder.RGB, PixelFormat.BGR: ColourOrder.BGR}
 
 FROM_I420 = {ColourOrder.RGB: cv2.COLOR_YUV2RGB_I420, ColourOrder.BGR: cv2.COLOR_YUV2BGR_I420}
 
-SCRATCH_BYTES = 131_072
-"""Stays in the second cache of a small board; with less, the calls of OpenCV cost more than they
-save."""
+SCRATCH_BYTES = 524_288
+"""Stays in the second cache of a small board, or in the last one of the smallest. In 128 KiB OpenCV
+divides no band among its threads, and a large frame has so many that the calls cost more than the
+cache saves.
+"""
 
 MOST_LAID = 4
 """A camera's frames are two: its bands, and the last one, which may be smaller."""

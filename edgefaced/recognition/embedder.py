@@ -29,6 +29,10 @@ class NetworkEmbedder:
         self.model_id: str = spec.embedding.id
         self._output = [output.name for output in backend.outputs].index(spec.embedding.output)
 
+    def rehearse(self) -> None:
+        """As `NetworkDetector.rehearse`: black is no face, so what comes out is not looked at."""
+        self._backend.run({IMAGE: np.zeros((1, FACE_SIDE_PX, FACE_SIDE_PX, 3), np.uint8)})
+
     def embed(self, face: AlignedFace) -> Embedding:
         """Raises EmbeddingError where the network's answer is not a direction."""
         pixels = face.pixels

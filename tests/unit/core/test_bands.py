@@ -89,7 +89,9 @@ LEVELS = {"luma": 2, "chroma": 3}
 @pytest.mark.parametrize("noisy", ["luma", "chroma"])
 @pytest.mark.parametrize("pixel_format", FORMATS)
 @pytest.mark.parametrize("side", [160, 320, 640])
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (640, 480), (1024, 768), (800, 600)])
+@pytest.mark.parametrize(
+    "size", [(1280, 720), (1920, 1080), (640, 480), (1024, 768), (800, 600), (2560, 1440)]
+)
 def test_the_sizes_of_cameras(
     size: tuple[int, int], side: int, pixel_format: PixelFormat, noisy: Noisy
 ) -> None:
@@ -124,11 +126,11 @@ def test_odd_sizes(size: tuple[int, int], pixel_format: PixelFormat) -> None:
 def test_bands_are_as_large_as_the_scratch_and_of_nearly_one_size(
     pixel_format: PixelFormat,
 ) -> None:
-    bands = cut(pixel_format, (720, 1280), (180, 320))
+    bands = cut(pixel_format, (1440, 2560), (360, 640))
     assert SCRATCH_BYTES / 2 < bands.scratch_bytes <= SCRATCH_BYTES
-    number = -(-180 // bands.rows)
+    number = -(-360 // bands.rows)
     assert number > 1
-    assert 180 - (number - 1) * bands.rows > bands.rows / 2
+    assert 360 - (number - 1) * bands.rows > bands.rows / 2
 
 
 def test_what_fits_is_not_cut() -> None:
