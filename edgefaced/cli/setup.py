@@ -15,7 +15,7 @@ from edgefaced.cli.numbers import NumberRange
 from edgefaced.cli.output import complain, fail, json_option, note, plain, print_json, stdout
 from edgefaced.cli.setup_networks import bring
 from edgefaced.cli.setup_options import SECONDS, setup_options, wishes_of
-from edgefaced.errors import EdgefacedError, UsageError
+from edgefaced.errors import EdgefacedError, Forbidden, NotRunning, UsageError
 from edgefaced.setup.answers import Source
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _carry_out(
             complain(seen.fault)
         body["live"] = asdict(seen)
     well = not seen.fault and all(f["level"] != "fault" for f in body["findings"])
-    body["next"] = _next(draft, answers)
+    body["next"] = _next(context, draft, answers)
     if as_json:
         print_json(body, ok=well)
     else:
@@ -204,10 +204,16 @@ def _examine(context: CliContext, *, as_json: bool) -> list[dict[str, str]]:
     return body
 
 
-def _next(draft: Draft, answers: Answers) -> list[str]:
+def _next(context: CliContext, draft: Draft, answers: Answers) -> list[str]:
     """What to do now, a line each."""
     sudo = "sudo " if answers.service else ""
     lines = []
+    running = not answers.service and _is_running(context)
+    if running and draft.changed:
+        lines.append(
+            "the daemon that runs has the configuration of before: `systemctl reload edgefaced`, "
+            "or send it SIGHUP"
+        )
     if answers.source is Source.LATER:
         lines.append(f"networks: {sudo}edgefaced models pull {answers.pack}, or models import PATH")
     lines.append(f"enrol somebody: {sudo}edgefaced enroll NAME --camera")
@@ -220,8 +226,20 @@ def _next(draft: Draft, answers: Answers) -> list[str]:
         lines.append(f"try the lock: {sudo}edgefaced doors open {door.name}")
         if not door.photographs_may_open:
             lines.append(f"{door.name} opens for no face: there is no liveness check yet")
-    if not answers.service:
+    if not (answers.service or running):
         lines.append("recognise people: edgefaced run")
     if draft.backup.exists():
         lines.append(f"the configuration of before: {draft.backup}")
     return lines
+
+
+def _is_running(context: CliContext) -> bool:
+    from edgefaced.control.client import connect
+
+    try:
+        connect(context.places.control_sockets(context.settings())).close()
+    except Forbidden:
+        return True
+    except NotRunning:
+        return False
+    return True

@@ -223,7 +223,11 @@ def test_by_options_alone_and_once_more_through_the_running_daemon(
                 again.expect("recognised: Ann")
                 again.type("\x03")
                 assert again.end() == 0, again.said
+            assert site.config.stat().st_mtime_ns == written
+            assert "SIGHUP" not in again.said
+            other = site.document("setup", "--yes", "--attendance", "out", "--live", "0")
         finally:
             daemon.terminate()
             daemon.communicate(timeout=60)
-    assert site.config.stat().st_mtime_ns == written
+    assert any("SIGHUP" in line for line in other["next"])
+    assert not any("edgefaced run" in line for line in other["next"])

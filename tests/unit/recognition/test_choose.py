@@ -442,6 +442,29 @@ def test_a_line_looks_with_the_npu_or_says_why_not(
     assert board.open_masks == [], "every context was given back"
 
 
+def test_networks_run_once_before_a_camera_is_opened(
+    here: Installation,
+    pack: PackManifest,
+    networks: tuple[Compiled, Compiled],
+    board: Board,
+    host: Npu,
+    own_places: Path,
+) -> None:
+    bring(here, own_places / "stick", *networks)
+    settings = Settings.model_validate(
+        {
+            "models": {"pack": "tiny"},
+            "detection": {"input_size_px": SIZE},
+            "recognition": {"fixed_threshold": 0.5},
+            "inference": PLAIN,
+        }
+    )
+    parts = parts_of(settings, places_of_this_process(), {}, FaceTap(), lambda: host)
+    with parts.open_watcher(), parts.open_knowledge():
+        with_rehearsal = board.calls.count("inference")
+    assert with_rehearsal == 2 * (1 + 1), "a golden picture each, and a rehearsal each"
+
+
 class Collector:
     """A sink that keeps what it gets."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgefaced.core.align import TEMPLATE
-from edgefaced.errors import EmbeddingError, ModelContractError
+from edgefaced.errors import EmbeddingError, ModelContractError, ModelError
 from edgefaced.inference.canned import CannedBackend
 from edgefaced.models.manifest import ModelSpec
 from edgefaced.protocols import Tensor, TensorSpec
@@ -117,6 +117,34 @@ def test_the_input_is_aligned_for_dma_and_in_the_models_order() -> None:
     NetworkDetector(backend, spec("detector"), size=SIDE).detect(blue)
     assert seen[0].ctypes.data % 64 == 0
     assert seen[0][0, 5, 5].tolist() == [0, 0, 255]
+
+
+def test_a_rehearsal_is_a_run_on_black_of_the_largest_size() -> None:
+    seen: list[Tensor] = []
+
+    class Recording(CannedBackend):
+        def run(self, feeds: Any) -> Any:
+            seen.append(feeds["image"])
+            return super().run(feeds)
+
+    free = tensor("image", 1, -1, -1, 3, dtype=np.uint8)
+    NetworkDetector(
+        Recording([free], OUTPUTS, [one_face(0.1)]), spec("detector"), size=SIDE
+    ).rehearse()
+    nothing = np.zeros((1, 16), np.float32)  # no direction, and nobody asks for one
+    NetworkEmbedder(
+        Recording([FACE], [tensor("e", 1, 16)], [[nothing]]), spec("embedder")
+    ).rehearse()
+    assert [image.shape for image in seen] == [(1, SIDE, SIDE, 3), (1, 112, 112, 3)]
+    assert not any(image.any() for image in seen)
+
+
+def test_a_network_that_cannot_run_fails_at_its_rehearsal() -> None:
+    backend = CannedBackend([IMAGE], OUTPUTS, [one_face(0.1)])
+    network = NetworkDetector(backend, spec("detector"), size=SIDE)
+    backend.close()
+    with pytest.raises(ModelError, match="closed"):
+        network.rehearse()
 
 
 def test_a_network_of_free_size_sees_no_more_than_the_frame() -> None:
