@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.system.vm.machine import CONFIGURATION, SceneError, shorten
+from tests.system.vm.machine import CONFIGURATION, SceneError, Skipped, shorten
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -84,7 +84,10 @@ def overlay(disk: Path, below: Path) -> None:
 
 
 def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
-    """The folder with Debian's disk and kernel, made where it is missing. Raises SceneError."""
+    """The folder with Debian's disk and kernel, made where it is missing.
+
+    Raises Skipped where it cannot be made, for want of Debian's archive.
+    """
     key = digest(HERE / "image.sh", HERE / "modules", HERE / "guest")
 
     def make(folder: Path) -> None:
@@ -92,7 +95,7 @@ def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
         with (cache / "image.log").open("wb") as log:
             made = subprocess.run([HERE / "image.sh", folder], stdout=log, stderr=log, check=False)
         if made.returncode != 0:
-            raise SceneError(f"image.sh ended with {made.returncode}, see {log.name}")
+            raise Skipped(f"image.sh ended with {made.returncode}, see {log.name}")
 
     return _cached(cache, f"base-{key}", make)
 
@@ -100,7 +103,10 @@ def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
 def installed_layer(
     cache: Path, package: Path, weights: Path | None, say: Callable[[str], None]
 ) -> Layers:
-    """Debian with the package and, where there are weights, a pack. Raises SceneError."""
+    """Debian with the package and, where there are weights, a pack.
+
+    Raises Skipped where there is no Debian to be had, and SceneError.
+    """
     base = base_layer(cache, say)
     files = [weights / name for name in PACK_FILES] if weights else []
     key = digest(base / "made", package, *files, Path(__file__))

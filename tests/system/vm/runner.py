@@ -26,6 +26,7 @@ TOOLS = {
     "mke2fs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "setpriv": "util-linux",
+    "zstd": "zstd",
 }
 """Programs, and the Debian packages that have them."""
 
@@ -197,6 +198,9 @@ def main() -> int:
         sys.stderr.write(
             f"tests/system/run: {error.name} is missing: make .venv as README's test command does\n"
         )
+        return CANNOT
+    except Skipped as why:
+        sys.stderr.write(f"tests/system/run: {why}\n")
         return CANNOT
     except SceneError as error:
         sys.stderr.write(f"tests/system/run: {error}\n")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.system.vm.machine import Machine
 from tests.system.vm.stage import Stage
 
-QUICK = True
-
 PULSE_MS = 30_000
 """As long as a pulse may be: whoever ends it earlier is not its clock."""
 CONFIG = f"""
