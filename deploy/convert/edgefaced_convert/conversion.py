@@ -1,17 +1,16 @@
-"""One network from float to its targets: searched once, proved once, compiled for each."""
+"""One network from float to its targets: what it is converted with, and what came of it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.compiled import CompiledModel, GoldenRecord, NeedsRecord
-from edgefaced.protocols import Tensor
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.types import U8
 from edgefaced_convert.archive import Member
@@ -30,15 +29,14 @@ from edgefaced_convert.proof_detector import Scene
 from edgefaced_convert.proof_embedder import AlignedPairs, aligned, as_fed
 from edgefaced_convert.rknn_build import working_folder
 from edgefaced_convert.rknn_road import RknnRoad
-from edgefaced_convert.road import Built, Plan, Precision
+from edgefaced_convert.road import Plan, Precision, Road
 from edgefaced_convert.roofline import cost_record
 from edgefaced_convert.scenes import scenes_of
-from edgefaced_convert.search import Attempt, Found, search
+from edgefaced_convert.search import Attempt
+from edgefaced_convert.targets import Course, Reached, reach
 from edgefaced_convert.toolchain import ConvertError, toolkit_version
 from edgefaced_convert.versions import needs_of
 
-SAME_EVERYWHERE = 0.9999
-"""Cosine of each output between the simulations of two targets, of which one is then proved."""
 RANGED = 16
 """Pictures on which the ranges of channels are measured."""
 
@@ -74,18 +72,19 @@ class Converted:
 
 def convert_network(
     task: Task, targets: Sequence[str], precision: Precision, say: Callable[[str], None]
-) -> Iterator[Converted]:
-    """One result a target: the first is searched and proved, others that compute as it does follow.
+) -> Iterator[Converted | ConvertError]:
+    """For each target in turn its result, or why there is none: no plan holds the bars.
 
-    Raises ConvertError where no plan holds the bars, DependencyMissing without the toolkit.
+    Raises DependencyMissing without the toolkit.
     """
+    if "cpu" in targets and precision == "fp16":
+        raise ConvertError("a CPU gains nothing from fp16", "--precision int8 or mixed")
     plain = OnnxBackend(portable_form(task.network), threads=task.threads, optimise=True)
     try:
-        judge = _judge(task, plain)
-        if targets == ["cpu"]:
-            yield _for_cpu(task, precision, judge, say)
-        else:
-            yield from _for_boards(task, targets, precision, judge, say)
+        judge = _judge(task, plain).prove
+        road_to = _cpu_road(task) if targets == ["cpu"] else _board_roads(task)
+        for one in reach(Course(road_to, precision, judge, task.golden, say), targets):
+            yield one if isinstance(one, ConvertError) else _converted(task, one)
     finally:
         plain.close()
 
@@ -99,99 +98,38 @@ def _judge(task: Task, plain: OnnxBackend) -> Judge:
     return DetectorJudge(task.network, plain, frames, task.scenes)
 
 
-def _for_cpu(
-    task: Task, precision: Precision, judge: Judge, say: Callable[[str], None]
-) -> Converted:
-    if precision == "fp16":
-        raise ConvertError("a CPU gains nothing from fp16", "--precision int8 or mixed")
-    started = time.monotonic()
+def _cpu_road(task: Task) -> Callable[[str], AbstractContextManager[Road]]:
     feeds = [{IMAGE: picture[np.newaxis]} for picture in task.pictures[:RANGED]]
     form = equalised(portable_form(task.network), feeds)
-    road = CpuRoad(form, task.network, task.pictures, task.threads)
-    with search(road, precision, judge.prove, say) as found:
-        return _converted(task, "cpu", found, time.monotonic() - started)
+    return lambda _: nullcontext(CpuRoad(form, task.network, task.pictures, task.threads))
 
 
-def _for_boards(
-    task: Task,
-    targets: Sequence[str],
-    precision: Precision,
-    judge: Judge,
-    say: Callable[[str], None],
-) -> Iterator[Converted]:
+def _board_roads(task: Task) -> Callable[[str], AbstractContextManager[Road]]:
     feeds = [float_feed(task.network, picture) for picture in task.pictures[:RANGED]]
     form = equalised(float_form(task.network), feeds)
-    first: Found[Verdict] | None = None
-    answers: list[Tensor] = []  # of the first target to the golden picture
-    for target in targets:
-        started = time.monotonic()
+
+    @contextmanager
+    def road_to(target: str) -> Iterator[Road]:
         with working_folder() as folder:
-            road = RknnRoad(form, task.network, target, task.pictures, folder)
-            way = _again(road, first) if first else _searched(road, precision, judge, say)
-            with way as found:
-                given = [np.array(a) for a in found.built.backend.run({IMAGE: task.golden})]
-                if first is None:
-                    first, answers = found, given
-                elif not _alike(answers, given):
-                    say(f"{target} computes otherwise than {targets[0]}: proved by itself")
-                    found = replace(found, figures=judge.prove(found.built)[0])
-                yield _converted(task, target, found, time.monotonic() - started)
+            yield RknnRoad(form, task.network, target, task.pictures, folder)
+
+    return road_to
 
 
-@contextmanager
-def _searched(
-    road: RknnRoad, precision: Precision, judge: Judge, say: Callable[[str], None]
-) -> Iterator[Found[Verdict]]:
-    if precision != "fp16":
-        with search(road, precision, judge.prove, say) as found:
-            yield found
-        return
-    with road.built_fp16() as built:
-        verdict, fault = judge.prove(built)
-        if fault:
-            raise ConvertError(f"refused in fp16: {fault}", "the network itself does not fit")
-        yield Found(built, FP16, verdict, (Attempt(FP16, verdict, "", None),))
-
-
-@contextmanager
-def _again(road: RknnRoad, first: Found[Verdict]) -> Iterator[Found[Verdict]]:
-    """The plan that was proved, for another target."""
-    building = road.built_fp16() if first.plan is FP16 else road.built(first.plan)
-    with building as built:
-        yield replace(first, built=built)
-
-
-FP16 = Plan("none", ("all",), "all of it in fp16")
-
-
-def _alike(before: Sequence[Tensor], after: Sequence[Tensor]) -> bool:
-    for a, b in zip(before, after, strict=True):
-        x, y = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
-        length = float(np.linalg.norm(x) * np.linalg.norm(y))
-        if length and float(x @ y) / length < SAME_EVERYWHERE:
-            return False
-    return True
-
-
-def _converted(task: Task, target: str, found: Found[Verdict], seconds: float) -> Converted:
-    verdict = found.figures
-    if verdict.fault:
-        raise ConvertError(
-            f"{target} refused: {verdict.fault}", "convert it alone: plans are tried"
-        )
+def _converted(task: Task, reached: Reached[Verdict]) -> Converted:
+    target, found = reached.target, reached.found
     network, built = task.network, found.built
     spec, size = network.spec, network.size
-    kind = "onnx" if target == "cpu" else "rknn"
-    precision: Precision = "fp16" if found.plan is FP16 else found.plan.precision
+    kind: Literal["onnx", "rknn"] = "onnx" if target == "cpu" else "rknn"
+    precision = found.plan.precision
     stem = f"{spec.id}-{size}-{target}-{precision}"
     data = Member(f"{stem}.{kind}", built.data)
-    golden = Member(f"{stem}.npz", golden_file(built.backend, task.golden))
-    errors = _errors(built, found.plan)
+    golden = Member(f"{stem}.npz", golden_file(task.golden, reached.answers))
     model = CompiledModel(
         id=spec.id,
         original_sha256=spec.sha256,
         target=target,
-        kind="onnx" if target == "cpu" else "rknn",
+        kind=kind,
         precision=precision,
         width=size,
         height=size,
@@ -206,24 +144,20 @@ def _converted(task: Task, target: str, found: Found[Verdict], seconds: float) -
             sha256=golden.sha256,
             lowest_cosine=LOWEST_COSINE[kind],
         ),
-        proof=verdict.record(),
+        proof=found.figures.record(),
         cost=cost_record(costs_of(read_network(float_form(network), spec.id, None))),
     )
     return Converted(
         model=model,
         members=(data, golden),
-        verdict=verdict,
+        verdict=found.figures,
         plan=found.plan,
         attempts=found.attempts,
-        bad=first_bad(errors),
+        bad=first_bad(reached.errors),
         layers=built.layers,
         said=built.said,
-        seconds=seconds,
+        seconds=reached.seconds,
     )
-
-
-def _errors(built: Built, plan: Plan) -> list[LayerError]:
-    return [] if plan is FP16 else built.layer_errors()
 
 
 def _needs(target: str) -> NeedsRecord:

@@ -38,13 +38,14 @@ class EmbedderFigures:
 
 @dataclass(frozen=True, slots=True)
 class LfwFigures:
-    """LFW's protocol on the pairs of a list; TAR at a FAR of 1e-2 and 1e-3 where it has pairs."""
+    """LFW's protocol on the pairs of a list; TAR at the lowest FAR that they can show, if any."""
 
     pairs: int
     accuracy: float
     accuracy_float: float
-    tar: float
-    tar_float: float
+    tar: float | None = None
+    tar_float: float | None = None
+    far: float | None = None
 
     @property
     def fault(self) -> str:

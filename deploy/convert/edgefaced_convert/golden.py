@@ -7,6 +7,7 @@ travels, and people at a device did not agree to that.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from typing import Any
 
 import cv2
@@ -19,8 +20,10 @@ from edgefaced.pictures.decode import frame_of
 from edgefaced.protocols import InferenceBackend
 from edgefaced.recognition.contract import IMAGE
 from edgefaced.recognition.recogniser import Recogniser
-from edgefaced.types import FACE_SIDE_PX, U8
+from edgefaced.types import F32, FACE_SIDE_PX, U8
 from edgefaced_convert.packs import OpenPack, PackNetwork
+
+Answers = Mapping[str, F32]
 
 LOWEST_COSINE = {"rknn": 0.97, "onnx": 0.99}
 """An NPU rounds otherwise than the simulator; a CPU without VNNI saturates where others do not."""
@@ -54,13 +57,18 @@ def drawn_picture(side: int) -> U8:
     return np.asarray(smooth, np.uint8)[np.newaxis]
 
 
-def golden_file(backend: InferenceBackend, picture: U8) -> bytes:
-    """The .npz that `compiled.toml` names: `image`, and each output as float32."""
+def answers_of(backend: InferenceBackend, picture: U8) -> Answers:
+    """Each output by its name."""
     answers = backend.run({IMAGE: picture})
-    named: dict[str, Any] = {
-        spec.name: np.asarray(answer, np.float32)
+    return {
+        spec.name: np.array(answer, np.float32)
         for spec, answer in zip(backend.outputs, answers, strict=True)
     }
+
+
+def golden_file(picture: U8, answers: Answers) -> bytes:
+    """The .npz that `compiled.toml` names: `image`, and each output as float32."""
+    named: dict[str, Any] = dict(answers)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, image=picture, **named)
     return buffer.getvalue()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgefaced.errors import ModelContractError
-from edgefaced.inference.onnx import OnnxBackend
 from edgefaced.models.compiled import ProofFigures
 from edgefaced.protocols import InferenceBackend
 from edgefaced.recognition.detector import NetworkDetector
@@ -68,7 +67,7 @@ class EmbedderJudge:
     def __init__(
         self,
         network: PackNetwork,
-        plain: OnnxBackend,
+        plain: InferenceBackend,
         faces: Sequence[AlignedFace],
         pairs: AlignedPairs | None,
     ) -> None:
@@ -96,7 +95,7 @@ class DetectorJudge:
     def __init__(
         self,
         network: PackNetwork,
-        plain: OnnxBackend,
+        plain: InferenceBackend,
         held_out: Sequence[Scene],
         named: Sequence[Scene],
     ) -> None:

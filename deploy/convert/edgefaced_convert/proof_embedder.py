@@ -80,10 +80,12 @@ def lfw_figures(pairs: AlignedPairs, before: F32, after: F32) -> LfwFigures:
         embedded = EmbeddedPictures(vectors, pairs.found, pairs.faceless, (), 0)
         results.append(evaluate_lfw(score_pairs(pairs.listed, embedded)))
     quantised, plain = results
+    lowest, lowest_plain = (result.tar_at_far[-1:] for result in results)
     return LfwFigures(
         pairs=quantised.pairs,
         accuracy=quantised.accuracy.mean,
         accuracy_float=plain.accuracy.mean,
-        tar=quantised.tar_at_far[-1].tar,
-        tar_float=plain.tar_at_far[-1].tar,
+        tar=lowest[0].tar if lowest else None,
+        tar_float=lowest_plain[0].tar if lowest_plain else None,
+        far=lowest[0].wanted_fmr if lowest else None,
     )

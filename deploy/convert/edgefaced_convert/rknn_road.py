@@ -62,15 +62,13 @@ class RknnRoad:
 
     @contextmanager
     def built(self, plan: Plan) -> Iterator[Built]:
-        calibrated = self._ranges(plan.algorithm)
-        with built(calibrated, self.network, self._tensors(plan)) as (compiled, simulated):
-            yield self._as_built(compiled, simulated)
-
-    @contextmanager
-    def built_fp16(self) -> Iterator[Built]:
-        """Without any quantisation."""
-        with built_fp16(self.form, self.network, self.target, self.folder) as (compiled, simulated):
-            yield self._as_built(compiled, simulated)
+        if plan.precision == "fp16":
+            building = built_fp16(self.form, self.network, self.target, self.folder)
+        else:
+            calibrated = self._ranges(plan.algorithm)
+            building = built(calibrated, self.network, self._tensors(plan))
+        with building as (compiled, simulated):
+            yield self._as_built(plan, compiled, simulated)
 
     def _tensors(self, plan: Plan) -> list[str]:
         """A plan's tensors with what the compiler fuses with them, in the toolkit's names."""
@@ -95,12 +93,17 @@ class RknnRoad:
             }
         return self._calibrated[algorithm]
 
-    def _as_built(self, compiled: Compiled, simulated: SimulatedNetwork) -> Built:
+    def _as_built(self, plan: Plan, compiled: Compiled, simulated: SimulatedNetwork) -> Built:
+        def errors() -> list[LayerError]:
+            if plan.precision == "fp16":
+                return []
+            return _layer_errors(simulated.toolkit, self.pictures[0], self.folder)
+
         return Built(
             data=compiled.data,
             outputs=compiled.outputs,
             backend=simulated,
-            layer_errors=lambda: _layer_errors(simulated.toolkit, self.pictures[0], self.folder),
+            layer_errors=errors,
             layers=compiled.layers,
             said=compiled.said,
         )

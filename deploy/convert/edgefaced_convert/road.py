@@ -21,7 +21,7 @@ FILTERS = frozenset({"Conv", "Gemm", "MatMul", "ConvTranspose"})
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to quantise: the calibration's way, and what stays in floating point ("" for none)."""
+    """How to quantise: the calibration's way ("" for fp16 throughout), what stays in float."""
 
     algorithm: str
     in_float: tuple[str, ...] = ()
@@ -29,7 +29,15 @@ class Plan:
 
     @property
     def precision(self) -> Precision:
+        if not self.algorithm:
+            return "fp16"
         return "mixed" if self.in_float else "int8"
+
+    def __str__(self) -> str:
+        return f"{self.words} ({self.algorithm})" if self.algorithm else self.words
+
+
+FP16 = Plan("", words="all of it in fp16")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

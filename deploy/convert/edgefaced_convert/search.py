@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from edgefaced_convert.layer_errors import LayerError, first_bad, worst_first
-from edgefaced_convert.road import Built, Plan, Precision, Road
+from edgefaced_convert.road import FP16, Built, Plan, Precision, Road
 from edgefaced_convert.toolchain import ConvertError
 
 MORE_IN_FLOAT = (4, 16, 32)
 """Sensitive layers kept in floating point, step by step."""
+
+WAY_OUT: dict[Precision, str] = {
+    "int8": "mixed precision (--precision mixed) or QAT",
+    "mixed": "QAT, or fp16",
+    "fp16": "the network itself does not fit",
+}
 
 Figures = TypeVar("Figures")
 
@@ -63,15 +69,19 @@ def search(
             bad = first_bad(found)
             attempts.append(Attempt(plan, figures, fault, bad))
             where = f"; first bad layer {bad.kind} {bad.name} ({bad.cosine:.3f})" if bad else ""
-            say(f"{plan.words} ({plan.algorithm}): {fault}{where}")
+            say(f"{plan}: {fault}{where}")
     last = attempts[-1]
     bad = next((a.bad for a in attempts if a.bad), None)
     where = f"the first bad layer is {bad.kind} {bad.name}; " if bad else ""
-    hint = "mixed precision (--precision mixed) or QAT" if precision == "int8" else "QAT, or fp16"
-    raise ConvertError(f"refused after {len(attempts)} attempts: {last.fault}", where + hint)
+    raise ConvertError(
+        f"refused after {len(attempts)} attempts: {last.fault}", where + WAY_OUT[precision]
+    )
 
 
 def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterator[Plan]:
+    if precision == "fp16":
+        yield FP16
+        return
     if precision == "int8":  # other ranges are all there is to try
         yield from (Plan(algorithm) for algorithm in road.algorithms)
         return

@@ -8,56 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from edgefaced_convert.archive import Member, write_archive
+from conversions import DATA, GOLDEN, model
+from edgefaced_convert.archive import write_archive
 from edgefaced_convert.golden import drawn_picture
 from edgefaced_convert.rknn_build import dtypes_of
 from edgefaced_convert.versions import needs_of
 
 from edgefaced.errors import ManifestError
-from edgefaced.models.compiled import (
-    COMPILED_FILE,
-    CompiledModel,
-    CompiledRecord,
-    CostRecord,
-    GoldenRecord,
-    ProofFigures,
-    TensorRecord,
-    parse_compiled,
-)
+from edgefaced.models.compiled import COMPILED_FILE, CompiledRecord, parse_compiled
 from edgefaced.models.compiled_text import compiled_toml
-
-
-def model(data: Member, golden: Member) -> CompiledModel:
-    return CompiledModel(
-        id="scrfd-500m",
-        original_sha256="a" * 64,
-        target="rk3588",
-        kind="rknn",
-        precision="mixed",
-        width=320,
-        height=320,
-        file=data.name,
-        size_bytes=len(data.data),
-        sha256=data.sha256,
-        outputs=(
-            TensorRecord(name='a "quoted" é', shape=(40, 40, 1, 2), dtype="float16"),
-            TensorRecord(
-                name="446", shape=(40, 40, 1, 8), dtype="int8", scale=1.5e-5, zero_point=-6
-            ),
-        ),
-        needs=needs_of("rk3588", "2.5.0"),
-        golden=GoldenRecord(
-            file=golden.name,
-            size_bytes=len(golden.data),
-            sha256=golden.sha256,
-            lowest_cosine=0.97,
-        ),
-        proof=ProofFigures(pictures=12, recall=1.0, recall_float=1.0, landmark_error=0.011),
-        cost=CostRecord(macs=183_400_000, moved_bytes=9_300_000, least_ms={"RK 3588": 0.6}),
-    )
-
-
-DATA, GOLDEN = Member("net.rknn", b"network"), Member("net.npz", b"golden")
 
 
 def test_the_record_is_read_back_as_it_was() -> None:

@@ -24,6 +24,8 @@ from edgefaced_convert.coverage import ACROSS, contact_sheet, coverage_of
 from edgefaced_convert.gathering import Seen, choose, part_of
 from edgefaced_convert.sealing import seal, unseal
 from edgefaced_convert.statistics import (
+    MOVED,
+    Statistics,
     drift_between,
     parse_statistics,
     read_statistics,
@@ -176,6 +178,46 @@ def test_drift_names_the_figure_that_left() -> None:
     darker = drift_between(before, statistics_of(sample(draw, 70)))
     assert [one.figure for one in darker if one.left] == ["brightness"]
     assert darker[0].recent_mean < darker[0].mean
+
+
+def brightness_of(*values: float) -> Statistics:
+    return statistics_of([like_day(brightness=value) for value in values])
+
+
+@pytest.mark.parametrize(
+    ("in_set", "recent", "uncovered"),
+    [
+        # of 100 in the set, of 100 recent ones, in a bin of its own
+        (2, 100, 0.0),  # two in a hundred cover it, however many come
+        (1, 9, 0.09),
+        (1, 10, 0.10),
+        (0, 100, 1.0),
+    ],
+)
+def test_drift_is_a_tenth_where_the_set_has_hardly_any(
+    in_set: int, recent: int, uncovered: float
+) -> None:
+    before = brightness_of(*[130] * (100 - in_set), *[30] * in_set)
+    after = brightness_of(*[130] * (100 - recent), *[30] * recent)
+    found = {one.figure: one for one in drift_between(before, after)}
+    assert found["brightness"].uncovered == pytest.approx(uncovered)
+    assert found["brightness"].left is (uncovered >= 0.1)
+    assert not any(one.left for name, one in found.items() if name != "brightness")
+
+
+def test_a_set_more_varied_than_the_days_alarms_nobody() -> None:
+    balanced_set = brightness_of(*[30, 70, 110, 130, 170] * 20)
+    days = drift_between(balanced_set, brightness_of(*[130] * 300))
+    moved = next(one for one in days if one.figure == "brightness")
+    assert moved.index > MOVED  # the usual index would cry
+    assert not any(one.left for one in days)
+
+
+def test_of_several_figures_the_least_covered_stands_first() -> None:
+    before = statistics_of([like_day()] * 100)
+    after = statistics_of([*[like_day(yaw=0.6)] * 20, *[like_day(yaw=0.6, colour=0.0)] * 80])
+    found = drift_between(before, after)
+    assert [(one.figure, one.uncovered) for one in found[:2]] == [("yaw", 1.0), ("colour", 0.8)]
 
 
 def test_statistics_travel_as_json(tmp_path: Path) -> None:

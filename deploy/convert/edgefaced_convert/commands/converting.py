@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from edgefaced.cli.output import json_option, note, plain, print_json, stdout, warn
+from edgefaced.cli.output import fail, json_option, note, plain, print_json, stdout, warn
 from edgefaced.errors import UsageError
 from edgefaced.recognition.recogniser import Recogniser, open_recogniser
 from edgefaced.types import Role
-from edgefaced_convert.archive import write_archive
 from edgefaced_convert.calset import CalibrationSet, read_set
 from edgefaced_convert.commands.calibrating import PASSPHRASE, read_passphrase
 from edgefaced_convert.conversion import Converted, Task, convert_network, fed_pictures
 from edgefaced_convert.golden import golden_picture
+from edgefaced_convert.packing import pack_each
 from edgefaced_convert.packs import DETECTOR_SIZE_PX, OpenPack, open_pack
 from edgefaced_convert.proof_embedder import align_pairs
 from edgefaced_convert.road import Precision
 from edgefaced_convert.scenes import scenes_in
 from edgefaced_convert.speed import speed_up
-from edgefaced_convert.toolchain import TARGETS
+from edgefaced_convert.toolchain import TARGETS, toolkit_version
 
 
 @click.command()
@@ -42,7 +42,9 @@ from edgefaced_convert.toolchain import TARGETS
 @click.option("--most", default=100, show_default=True, help="Calibrating pictures to use.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=".")
 @json_option
+@click.pass_context
 def convert(
+    ctx: click.Context,
     pack: str,
     targets: tuple[str, ...],
     precision: Precision,
@@ -58,41 +60,52 @@ def convert(
 ) -> None:
     """Converts PACK and writes PACK-TARGET-PRECISION.tar for `edgefaced models import`.
 
-    Proved on the set's held-out part, and on --pictures and --lfw where they are named.
+    Proved on the set's held-out part, and on --pictures and --lfw where they are named. A target
+    that is refused leaves the archives of the others.
     """
+    targets = tuple(dict.fromkeys(targets))
     if "cpu" in targets and len(targets) > 1:
         raise UsageError("cpu is another road than the boards'", "convert for it by itself")
+    if "cpu" not in targets:
+        toolkit_version()  # before anything that takes minutes
     calibration = read_set(set_file, read_passphrase(passphrase_file))
     opened = open_pack(pack)
     roles = (Role(role),) if role else (Role.DETECTOR, Role.EMBEDDER)
     out.mkdir(parents=True, exist_ok=True)
-    results: dict[str, list[Converted]] = defaultdict(list)
-    speeds: dict[str, dict[str, float]] = {}
     with _float_recogniser(opened) as recogniser:
         tasks = [
             _task(opened, r, size, calibration, recogniser, pictures, lfw, most) for r in roles
         ]
-    for task in tasks:
-        name = task.network.spec.id
-        note(f"{name}: {len(task.pictures)} pictures to calibrate with")
-        for one in convert_network(task, list(targets), precision, note):
-            results[one.model.target].append(one)
-            if not as_json:
-                _say(one)
-            if one.model.kind == "onnx":
-                faster = speed_up(opened, task.network, one.members[0].data, task.golden)
-                speeds[name] = asdict(faster)
-                note(f"{name}: {faster.ratio} times as fast as float32: {speeds[name]}")
-    written = {}
-    for target, converted in results.items():
-        path = out / f"{pack}-{target}-{precision}.tar"
-        members = [member for one in converted for member in one.members]
-        written[target] = write_archive(path, pack, [one.model for one in converted], members)
-        note(f"{path}: {written[target]} bytes")
+    speeds: dict[str, dict[str, float]] = {}
+
+    def show(one: Converted) -> None:
+        if not as_json:
+            _say(one)
+        if one.model.kind == "onnx":
+            speeds[one.model.id] = _speed(opened, tasks, one)
+
+    packed = pack_each(
+        pack,
+        targets,
+        {t.network.spec.id: convert_network(t, targets, precision, note) for t in tasks},
+        lambda target: out / f"{pack}-{target}-{precision}.tar",
+        show,
+        note,
+    )
+    networks = [_body(one) for one in packed.networks]
+    body = {"networks": networks, "archives": packed.archives, "speeds": speeds}
+    if packed.fault is not None:
+        ctx.exit(fail(packed.fault, as_json=as_json, body=body))
     if as_json:
-        flat = [one for converted in results.values() for one in converted]
-        networks = [_body(one) for one in flat]
-        print_json({"networks": networks, "archives": written, "speeds": speeds})
+        print_json(body)
+
+
+def _speed(opened: OpenPack, tasks: Sequence[Task], one: Converted) -> dict[str, float]:
+    task = next(task for task in tasks if task.network.spec.id == one.model.id)
+    faster = speed_up(opened, task.network, one.members[0].data, task.golden)
+    figures: dict[str, float] = asdict(faster)
+    note(f"{one.model.id}: {faster.ratio} times as fast as float32: {figures}")
+    return figures
 
 
 def _float_recogniser(opened: OpenPack) -> Recogniser:
@@ -121,7 +134,7 @@ def _task(
     if lfw is not None and not detects:
         note("finding the faces of LFW's pairs")
         pairs = align_pairs(lfw, recogniser, lambda: None)
-    return Task(
+    task = Task(
         network=network,
         calibration=calibration,
         golden=golden_picture(opened, network, recogniser),
@@ -130,6 +143,8 @@ def _task(
         pictures=fed_pictures(network, calibration, most),
         threads=_threads(),
     )
+    note(f"{network.spec.id}: {len(task.pictures)} pictures to calibrate with")
+    return task
 
 
 def _say(one: Converted) -> None:
@@ -137,7 +152,7 @@ def _say(one: Converted) -> None:
     stdout.print(
         plain(
             f"{model.id} @{model.size} {model.target} {model.precision}: {model.size_bytes} bytes, "
-            f"{one.seconds:.0f} s; {one.plan.words} ({one.plan.algorithm})"
+            f"{one.seconds:.0f} s; {one.plan}"
         )
     )
     verdict = one.verdict
