@@ -82,7 +82,7 @@ def convert_network(
     plain = OnnxBackend(portable_form(task.network), threads=task.threads, optimise=True)
     try:
         judge = _judge(task, plain).prove
-        road_to = _cpu_road(task) if targets == ["cpu"] else _board_roads(task)
+        road_to = _cpu_road(task) if "cpu" in targets else _board_roads(task)
         for one in reach(Course(road_to, precision, judge, task.golden, say), targets):
             yield one if isinstance(one, ConvertError) else _converted(task, one)
     finally:
