@@ -15,7 +15,7 @@ from pathlib import Path
 
 from edgefaced.config.places import Places
 from edgefaced.config.settings import Settings
-from edgefaced.core.coaching import Advice, Coach, Glimpse, Pose
+from edgefaced.core.coaching import Advice, Coach, Coaching, Glimpse, Pose
 from edgefaced.core.gates import QualityLimits
 from edgefaced.enrolment.enrol import Enrolment, EnrolmentPolicy
 from edgefaced.enrolment.examine import Sample
@@ -116,12 +116,15 @@ class Sitting:
         coach = Coach(self.limits)
         given: Counter[str] = Counter()
         shown, shown_at = None, float("-inf")
+        coaching = Coaching(Advice.STEP_IN)
         while coach.missing and (now := time.monotonic()) < deadline:
             batch = batches.take(TAKE_SECONDS)
             faces = () if batch is None else batch.faces
-            coaching = coach.see([_glimpse(face) for face in faces])
-            if coaching.take is not None and coaching.pose is not None:
-                taken.append((coaching.pose, faces[coaching.take]))
+            # A slow or hot board looks less often; a batch without faces tells who has left.
+            if batch is not None:
+                coaching = coach.see([_glimpse(face) for face in faces])
+                if coaching.take is not None and coaching.pose is not None:
+                    taken.append((coaching.pose, faces[coaching.take]))
             words = (not faces and self.hindrance()) or WORDS[coaching.advice]
             given[words] += 1
             guidance = Guidance(

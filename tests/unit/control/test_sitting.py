@@ -116,6 +116,20 @@ def test_a_dead_camera_is_said_instead_of_advice(tmp_path: Path) -> None:
     assert said.words == "the camera gives no pictures"
 
 
+def test_a_board_that_looks_slower_than_it_is_asked_takes_pictures_all_the_same(
+    tmp_path: Path,
+) -> None:
+    tap = FaceTap()
+    with closing(sitting(tmp_path, tap).hold("Ann", seconds=60)) as steps:
+        next(steps)
+        tap.show(batch(seen(RED)))
+        said = [next(steps) for _ in range(2)]  # the second is asked for without a new look
+        tap.show(batch(seen(RED)))
+        said.append(next(steps))
+    assert isinstance(said[-1], Guidance)
+    assert said[-1].taken == (Pose.FRONTAL,)
+
+
 def test_who_leaves_early_leaves_nothing(tmp_path: Path) -> None:
     tap = FaceTap()
     with closing(sitting(tmp_path, tap).hold("Ann", seconds=60)) as steps:
