@@ -14,7 +14,7 @@ from rich.table import Table
 
 from edgefaced.cli.output import json_option, note, plain, print_json, stdout, warn
 from edgefaced.cli.progress import with_bar
-from edgefaced.errors import StorageError, UsageError
+from edgefaced.errors import Refused, StorageError, UsageError
 from edgefaced.gallery.export_file import write_export
 from edgefaced.pictures.find import find_pictures
 from edgefaced.recognition.recogniser import Recogniser, open_recogniser
@@ -82,6 +82,9 @@ def build(
             "pictures of people at a device need --consent and --passphrase-file",
             "say who agreed and when; the set is then kept sealed",
         )
+    for path in (out, sheet, statistics):
+        if path is not None and path.exists() and not force:  # before anything that takes minutes
+            raise Refused(f"{path} exists already", "choose another name or --force")
     with _finder(pack) as recogniser:
         pictures = find_pictures(folders)
         seen = _look(recogniser, pictures)

@@ -60,8 +60,9 @@ def convert(
 ) -> None:
     """Converts PACK and writes PACK-TARGET-PRECISION.tar for `edgefaced models import`.
 
-    Proved on the set's held-out part, and on --pictures and --lfw where they are named. A target
-    that is refused leaves the archives of the others.
+    With --role it is PACK-ROLE-TARGET-PRECISION.tar, imported beside the other network's. Proved
+    on the set's held-out part, and on --pictures and --lfw where they are named. A target that is
+    refused leaves the archives of the others.
     """
     targets = tuple(dict.fromkeys(targets))
     if "cpu" in targets and len(targets) > 1:
@@ -88,7 +89,7 @@ def convert(
         pack,
         targets,
         {t.network.spec.id: convert_network(t, targets, precision, note) for t in tasks},
-        lambda target: out / f"{pack}-{target}-{precision}.tar",
+        lambda target: out / f"{'-'.join(filter(None, (pack, role, target, precision)))}.tar",
         show,
         note,
     )
