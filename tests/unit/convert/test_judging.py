@@ -1,4 +1,4 @@
-"""An embedder's judge: cosines first, LFW where they hold, and both decide in the search."""
+"""Judges: an embedder's cosines first, LFW where they hold; a detector's faces."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from edgefaced_convert.judging import EmbedderJudge
+import tiny_pack
+from edgefaced_convert.forms import portable_form
+from edgefaced_convert.judging import DetectorJudge, EmbedderJudge
 from edgefaced_convert.packs import PackNetwork
+from edgefaced_convert.proof_detector import Scene
 from edgefaced_convert.proof_embedder import AlignedPairs, lfw_figures
 from edgefaced_convert.road import Built, Plan
+from edgefaced_convert.scenes import scenes_of
 from edgefaced_convert.search import search
 from edgefaced_convert.toolchain import ConvertError
 from networks import embedder_spec
@@ -19,8 +23,10 @@ from networks import embedder_spec
 from edgefaced.errors import ModelContractError
 from edgefaced.evaluation.pairs import Pair, PairList
 from edgefaced.evaluation.people import Pictures
-from edgefaced.protocols import Tensor, TensorSpec
-from edgefaced.types import AlignedFace, ColourOrder
+from edgefaced.inference.onnx import OnnxBackend
+from edgefaced.models.manifest import parse_manifest
+from edgefaced.protocols import InferenceBackend, Tensor, TensorSpec
+from edgefaced.types import AlignedFace, ColourOrder, Role
 
 PEOPLE, FOLDS = 40, 10
 NETWORK = PackNetwork("p", embedder_spec(b"network"), b"", 112)
@@ -75,7 +81,7 @@ def judge() -> EmbedderJudge:
     return EmbedderJudge(NETWORK, Embedding(), HELD_OUT, pairs())
 
 
-def built(backend: Embedding) -> Built:
+def built(backend: InferenceBackend) -> Built:
     return Built(b"", (), backend, list)
 
 
@@ -145,3 +151,56 @@ def test_what_loses_lfw_in_every_plan_is_refused_by_it() -> None:
         search(road, "mixed", judge().prove, lambda line: None),
     ):
         raise AssertionError("nothing was found")
+
+
+class Blind:
+    """A detector whose scores are all lost, and the rest as it was."""
+
+    def __init__(self, plain: InferenceBackend) -> None:
+        self.plain, self.inputs, self.outputs = plain, plain.inputs, plain.outputs
+
+    def run(self, feeds: Mapping[str, Tensor]) -> Sequence[Tensor]:
+        answers = zip(self.outputs, self.plain.run(feeds), strict=True)
+        return [answer * 0 if "score" in spec.name else answer for spec, answer in answers]
+
+    def close(self) -> None: ...
+
+
+def tiny_detector(boxes: str = "box") -> PackNetwork:
+    pack = tiny_pack.TinyPack()
+    spec = parse_manifest(pack.manifest.encode(), "it").of_role(Role.DETECTOR)
+    assert spec.decoder is not None
+    decoder = spec.decoder.model_copy(update={"boxes": (boxes,)})
+    changed = spec.model_copy(update={"decoder": decoder})
+    return PackNetwork("p", changed, pack.detector, tiny_pack.SIZE)
+
+
+def frames(count: int) -> list[Scene]:
+    draw = np.random.default_rng(3)
+    return scenes_of([draw.integers(0, 256, (32, 32, 3), dtype=np.uint8) for _ in range(count)])
+
+
+def test_a_detector_that_finds_the_same_faces_holds_and_a_blind_one_does_not() -> None:
+    network = tiny_detector()
+    plain = OnnxBackend(portable_form(network), threads=1, optimise=True)
+    try:
+        judge = DetectorJudge(network, plain, frames(6), frames(2))
+        same, fault = judge.prove(built(plain))
+        assert fault == ""
+        assert same.detector is not None
+        assert same.pictures is not None
+        assert same.detector.faces == same.detector.faces_float > 0
+        assert same.pictures.pictures == 2
+        verdict, fault = judge.prove(built(Blind(plain)))
+        assert verdict.detector is not None
+        assert verdict.detector.lost == same.detector.faces
+        assert "faces lost" in fault
+        with pytest.raises(ModelContractError, match="no held-out frames"):
+            DetectorJudge(network, plain, [], frames(2))
+    finally:
+        plain.close()
+
+
+def test_boxes_and_scores_in_one_tensor_are_refused() -> None:
+    with pytest.raises(ModelContractError, match="one tensor"):
+        DetectorJudge(tiny_detector(boxes="score"), Embedding(), frames(1), ())
