@@ -49,18 +49,18 @@ def reach(
     course: Course[Figures], targets: Sequence[str]
 ) -> Iterator[Reached[Figures] | ConvertError]:
     """For each target in turn what holds there, or why nothing does: the others go on."""
-    first: Reached[Figures] | None = None
+    reached: list[Reached[Figures]] = []
     for target in targets:
         started = time.monotonic()
         try:
             with course.road_to(target) as road:
-                here = _as_before(course, road, target, first) if first else None
+                here = _as_before(course, road, target, reached) if reached else None
                 here = here or _searched(course, road, target)
         except ConvertError as error:
             yield error
             continue
-        first = first or here
-        yield replace(here, seconds=time.monotonic() - started)
+        reached.append(replace(here, seconds=time.monotonic() - started))
+        yield reached[-1]
 
 
 def _searched(course: Course[Figures], road: Road, target: str) -> Reached[Figures]:
@@ -69,20 +69,23 @@ def _searched(course: Course[Figures], road: Road, target: str) -> Reached[Figur
 
 
 def _as_before(
-    course: Course[Figures], road: Road, target: str, first: Reached[Figures]
+    course: Course[Figures], road: Road, target: str, reached: Sequence[Reached[Figures]]
 ) -> Reached[Figures] | None:
     """By the plan that was proved for the first target; None where it does not hold here."""
-    with road.built(first.found.plan) as built:
-        found = replace(first.found, built=built)
+    plan = reached[0].found.plan
+    with road.built(plan) as built:
         answers = answers_of(built.backend, course.golden)
-        if not alike(first.answers, answers):
-            course.say(f"{target} computes otherwise than {first.target}: proved by itself")
-            figures, fault = course.judge(built)
-            if fault:
-                course.say(f"{found.plan}: {fault}; other plans are tried")
-                return None
-            found = replace(found, figures=figures)
-        return _reached(target, found, answers)
+        same_plan = [one for one in reached if one.found.plan == plan]
+        twin = next((one for one in same_plan if alike(one.answers, answers)), None)
+        if twin is not None:
+            return _reached(target, replace(twin.found, built=built), answers)
+        before = ", ".join(one.target for one in same_plan)
+        course.say(f"{target} computes otherwise than {before}: proved by itself")
+        figures, fault = course.judge(built)
+        if fault:
+            course.say(f"{plan}: {fault}; other plans are tried")
+            return None
+        return _reached(target, replace(reached[0].found, built=built, figures=figures), answers)
 
 
 def _reached(target: str, found: Found[Figures], answers: Answers) -> Reached[Figures]:

@@ -117,6 +117,17 @@ def test_a_target_that_computes_otherwise_is_proved_by_itself() -> None:
     assert made.said == ["b computes otherwise than a: proved by itself"]
 
 
+def test_a_third_target_may_compute_as_the_second() -> None:
+    made = Toolchain({"a": ANSWER, "b": turned(0.05), "c": turned(0.055), "d": turned(0.1)}, {})
+    *_, c, d = made.reach("a", "b", "c", "d")
+    assert isinstance(c, Reached)
+    assert isinstance(d, Reached)
+    assert (c.found.figures, d.found.figures) == ("b", "d")
+    assert c.found.built.data == b"c"
+    assert [target for target, _ in made.judged] == ["a", "b", "d"]
+    assert made.said[-1] == "d computes otherwise than a, b, c: proved by itself"
+
+
 def test_where_the_first_targets_plan_does_not_hold_another_is_looked_for() -> None:
     made = Toolchain({"a": ANSWER, "b": turned(0.05)}, {"b": ["usual"]})
     _, b = made.reach("a", "b")
