@@ -81,7 +81,7 @@ def scene(stage: Stage) -> None:
     for who, number in [(ANN, n) for n in POSES.values()] + [ANN_COMES, STRANGER]:
         shutil.copy(faces / who / f"{who}_{number:04}.jpg", stage.cargo)
     shutil.copy(Path(__file__).with_name("play.py"), stage.cargo)
-    door = stage.boot()
+    door = stage.boot(settle=False)
     begin(stage, door)
     enrol(stage, door)
     ann_comes(stage, door)
@@ -106,7 +106,7 @@ def begin(stage: Stage, door: Machine) -> None:
     door.push(CONFIGURATION, CONFIG)
     door.run("edgefaced install-service --no-start")  # it may reach the broker's address now
     door.configure(CONFIG)
-    door.wait_for("edgefaced status --json | grep -q '\"up\": true'")
+    door.wait_for("systemctl show edgefaced --property=StatusText | grep -q 'camera up'")
     gives = status(door)["camera"]["gives"]
     stage.expect(
         gives["dma"] and (gives["pixel_format"], gives["width_px"]) == ("YUYV", 1280),
@@ -132,6 +132,7 @@ def enrol(stage: Stage, door: Machine) -> None:
 
 def ann_comes(stage: Stage, door: Machine) -> None:
     clear(door)
+    known, heard = last_position(door), lines_heard(door)
     show(door, *ANN_COMES)
     door.wait_for(f"test $(wc -l <{RELAY}) = 2")
     rise, fall = (line.split() for line in door.run(f"cat {RELAY}").out.splitlines())
@@ -140,21 +141,25 @@ def ann_comes(stage: Stage, door: Machine) -> None:
         (rise[1:], fall[1:]) == (["3", "1"], ["3", "0"]) and high_ms >= PULSE_MS,
         f"Ann comes: the relay's line rises, and falls after {high_ms:.0f} ms",
     )
-    stage.expect(any(e["granted"] for e in events(door, "access")), "the ledger says why")
-    door.wait_for(f"grep 'event/face' {HEARD} | grep -q Ann")
-    stage.say(f"ok: the broker was told: {door.run(f'grep event/face {HEARD} | grep Ann').out}")
+    told = wait_to_hear(door, heard, "face")
+    stage.expect(told["name"] == "Ann", f"the broker was told: {told['name']}, {told['score']:.2f}")
+    told = wait_to_hear(door, heard, "access")
+    stage.expect(told["granted"] and told["name"] == "Ann", f"and why: {told['reason']}")
+    granted = [event for event in events(door, "access") if event["position"] > known]
+    stage.expect([event["granted"] for event in granted] == [True], "the ledger says why")
     door.wait_for("edgefaced attendance list --json | grep -q Ann")
     stage.say("ok: her check-in is recorded")
 
 
 def stranger_comes(stage: Stage, door: Machine) -> None:
     clear(door)
-    before = len(events(door, "access"))
+    known, heard = last_position(door), lines_heard(door)
     show(door, *STRANGER)
-    door.wait_for("edgefaced events list --kind face --json | grep -q unknown")
-    door.wait_for(f"grep 'event/face' {HEARD} | grep -q unknown")
-    stage.say("ok: a stranger comes: an event says so, and the broker was told")
-    late = [event for event in events(door, "access")[before:] if event["granted"]]
+    told = wait_to_hear(door, heard, "face")
+    stage.expect(told["name"] is None, f"a stranger comes, the broker was told: {told['reason']}")
+    seen = [event for event in events(door, "face") if event["position"] > known]
+    stage.expect([event["name"] for event in seen] == [None], "and the ledger has it")
+    late = [e for e in events(door, "access") if e["position"] > known and e["granted"]]
     pulses = door.run(f"cat {RELAY}").out
     stage.expect(not late and not pulses, "the relay's line stays low")
 
@@ -175,9 +180,27 @@ def nobody_is_there(stage: Stage, door: Machine) -> None:
 def clear(door: Machine) -> None:
     """A bare wall, until the daemon knows that nobody is there; the relay's past is forgotten."""
     show(door)
-    door.wait_for("edgefaced status --json | grep -q '\"faces_in_view\": 0'")
+    door.wait_for("systemctl show edgefaced --property=StatusText | grep -q ' 0 faces in view'")
     door.wait_for("test $(cat /sys/module/fakegpio/parameters/levels) = 0")
     door.run(f"echo >{RELAY}")
+
+
+def last_position(door: Machine) -> int:
+    """Of the ledger."""
+    told = json.loads(door.run("edgefaced events list --limit 1 --json").out)["events"]
+    return int(told[-1]["position"])
+
+
+def lines_heard(door: Machine) -> int:
+    """By the broker's subscriber."""
+    return int(door.run(f"wc -l <{HEARD}").out)
+
+
+def wait_to_hear(door: Machine, heard: int, kind: str) -> dict[str, Any]:
+    """The first event of a kind that the broker passes on after so many lines."""
+    first = f"tail -n +{heard + 1} {HEARD} | grep -m 1 '/event/{kind} '"
+    said: dict[str, Any] = json.loads(door.wait_for(first).out.split(maxsplit=1)[1])
+    return said
 
 
 def show(door: Machine, who: str = "", number: int = 0) -> None:
