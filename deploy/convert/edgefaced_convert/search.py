@@ -87,16 +87,16 @@ def _plans(road: Road, precision: Precision, errors: list[LayerError]) -> Iterat
         return
     usual, heads, (first, last) = road.base, road.heads, road.ends
     yield from (Plan(way) for way in dict.fromkeys((road.algorithms[0], usual)))
+    kept = heads or (*first, *last)
     if heads:
-        yield Plan(usual, heads, "score heads in floating point")
+        also = "score heads"
     else:
+        also = f"the first and last {len(last)} filters"
         yield Plan(usual, last, f"the last {len(last)} filters in floating point")
-        both = (*first, *last)
-        yield Plan(usual, both, f"the first and last {len(last)} filters in floating point")
+    yield Plan(usual, kept, f"{also} in floating point")
     names = [error.name for error in worst_first(errors)]
     for count in MORE_IN_FLOAT:
         if count > len(names):
             return
-        kept = tuple(dict.fromkeys((*heads, *names[:count])))
-        also = "score heads and " if heads else ""
-        yield Plan(usual, kept, f"{also}the {count} worst layers in floating point")
+        more = tuple(dict.fromkeys((*kept, *names[:count])))
+        yield Plan(usual, more, f"{also} and the {count} worst layers in floating point")

@@ -177,6 +177,18 @@ def test_mixed_precision_gives_up_heads_first_then_the_worst_layers() -> None:
     assert [attempt.fault for attempt in found.attempts] == ["too bad"] * 3 + [""]
 
 
+def test_an_embedder_gives_up_its_ends_first_then_the_worst_layers_too() -> None:
+    road = PretendRoad()
+
+    def judge(built: Built) -> tuple[int, str]:
+        return 0, "" if "layer3" in road.tried[-1].in_float else "too bad"
+
+    with search(road, "mixed", judge, lambda line: None) as found:
+        assert found.plan.in_float == ("first", "last", "layer0", "layer1", "layer2", "layer3")
+        assert "first and last" in found.plan.words
+    assert [plan.in_float for plan in road.tried[2:4]] == [("last",), ("first", "last")]
+
+
 def test_mixed_precision_stops_at_int8_where_that_holds() -> None:
     road = PretendRoad()
     with search(road, "mixed", lambda built: (1, ""), lambda line: None) as found:
