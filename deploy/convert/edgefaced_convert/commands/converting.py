@@ -106,6 +106,8 @@ def _speed(opened: OpenPack, tasks: Sequence[Task], one: Converted) -> dict[str,
     faster = speed_up(opened, task.network, one.members[0].data, task.golden)
     figures: dict[str, float] = asdict(faster)
     note(f"{one.model.id}: {faster.ratio} times as fast as float32: {figures}")
+    if faster.ratio < 1:
+        warn(f"{one.model.id} is slower in int8 on this CPU: leave it in float32")
     return figures
 
 
