@@ -55,7 +55,7 @@ if ctypes.CDLL(None).adjtimex(ctypes.byref(kept)) != 0:
 
 def scene(stage: Stage) -> None:
     film.bring(stage)
-    door = stage.boot(clock=LONG_AGO)
+    door = stage.boot(clock=LONG_AGO, settle=False)
     stage.say(f"its hardware's clock begins at {LONG_AGO}, systemd makes it {now(door)}")
     door.run(film.ENROL_ANN)
     begin_in_1970(door)
@@ -65,7 +65,7 @@ def scene(stage: Stage) -> None:
     door.power_off()
 
     booted = time.time()
-    door = stage.boot(clock=LONG_AGO)
+    door = stage.boot(clock=LONG_AGO, settle=False)
     begin_in_1970(door)
     second = boot_id(door)
     wait_for_access(door, second, granted=False)
@@ -108,8 +108,10 @@ def everything_is_doubted(stage: Stage, door: Machine) -> None:
 
 def boots_are_in_order(stage: Stage, told: list[dict[str, Any]], first: str, second: str) -> None:
     positions = [event["position"] for event in told]
+    # What is stored in the daemon's last second as attendance enters the ledger at the next start.
+    decided = [event for event in told if event["type"] != "attendance"]
     places = {
-        boot: [e["position"] for e in told if e["boot_id"] == boot] for boot in (first, second)
+        boot: [e["position"] for e in decided if e["boot_id"] == boot] for boot in (first, second)
     }
     stage.expect(
         positions == sorted(positions) and max(places[first]) < min(places[second]),
