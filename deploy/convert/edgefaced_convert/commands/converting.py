@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args
 
@@ -105,7 +106,8 @@ def _speed(opened: OpenPack, tasks: Sequence[Task], one: Converted) -> dict[str,
     task = next(task for task in tasks if task.network.spec.id == one.model.id)
     faster = speed_up(opened, task.network, one.members[0].data, task.golden)
     figures: dict[str, float] = asdict(faster)
-    note(f"{one.model.id}: {faster.ratio} times as fast as float32: {figures}")
+    runtime = f"onnxruntime {version('onnxruntime')}"  # another one may differ much
+    note(f"{one.model.id}: {faster.ratio} times as fast as float32 ({runtime}): {figures}")
     if faster.ratio < 1:
         warn(f"{one.model.id} is slower in int8 on this CPU: leave it in float32")
     return figures
