@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.system.vm.layers import PACK
 from tests.system.vm.machine import Skipped, shorten
+from tests.system.vm.scenes.asking import status
 from tests.system.vm.scenes.s02_door import python
 from tests.system.vm.stage import Stage
 
@@ -40,7 +41,7 @@ def scene(stage: Stage) -> None:
     assert stage.pictures  # with them there is a pack
     shutil.copy(Path(__file__).with_name("loans.py"), stage.cargo)
     bring_picamera2(stage.cargo / "picamera2")
-    door = stage.boot()
+    door = stage.boot(settle=False)
     door.run("systemctl stop edgefaced")
     door.run(f"cp -r /cargo/picamera2/. {SITE}")
     # The library asks for the memory by the name that it has on a Raspberry Pi.
@@ -54,12 +55,20 @@ def scene(stage: Stage) -> None:
         )
         stage.expect("on loan" in said["early"], f"closed too early: {said['early']}")
 
-    # This sensor's picture never changes, and so the daemon opens it again and again as frozen.
+    # This sensor's picture never changes by itself.
     door.configure(CONFIG)
+    door.wait_for("edgefaced events list --kind camera | grep frozen")
+    stage.say("ok: the daemon has its camera, and a picture that stands still is said to be frozen")
+    door.run(NOISE)
     door.wait_for("edgefaced status --json | grep -q '\"looked_at\": [1-9]'")
-    gives = json.loads(door.run("edgefaced status --json").out)["status"]["camera"]["gives"]
+    gives = status(door)["camera"]["gives"]
     stage.expect(gives["dma"], f"in its sandbox the daemon looks through it: {gives}")
 
+
+NOISE = """
+sensor=$(grep -lx 'Sensor B' /sys/class/video4linux/v4l-subdev*/name)
+v4l2-ctl --device /dev/$(basename $(dirname $sensor)) --set-ctrl test_pattern=21
+"""
 
 CONFIG = f"""
 [camera]
