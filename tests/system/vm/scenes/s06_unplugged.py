@@ -33,7 +33,7 @@ STEADY = ("MainPID", "NRestarts")
 
 def scene(stage: Stage) -> None:
     assert stage.pictures  # with them there is a pack
-    door = stage.boot()
+    door = stage.boot(settle=False)
     door.run("systemctl stop edgefaced")
     plug_in(door, FIRST)
     door.configure(CONFIG)
