@@ -44,6 +44,9 @@ from pathlib import Path
 KERNEL_LINE = (
     "root=/dev/vda rw console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
     " systemd.default_timeout_start_sec=900"
+    # A clock that is found wanting makes the kernel patch itself, which an emulated one may not
+    # survive: the other processor can still run the old instruction.
+    " tsc=reliable"
     # Modules that nothing here needs, and that take seconds.
     " systemd.mask=modprobe@drm.service systemd.mask=modprobe@fuse.service"
     " systemd.mask=modprobe@efi_pstore.service systemd.mask=modprobe@configfs.service"

@@ -99,7 +99,8 @@ def scene(stage: Stage) -> None:
         time.sleep(chance.uniform(0, LONGEST_SECONDS))
         door.cut_power()
         hear(stage, outside, console.read_text(errors="replace"), entering, leaving)
-        door = stage.boot(durable=True)
+        # What is stored is examined while the daemon starts.
+        door = stage.boot(durable=True, settle=False)
         examine(stage, door, outside)
     stage.expect(
         bool(outside.entered and outside.left) and "attendance" in outside.events.values(),
@@ -164,10 +165,6 @@ def hear(
 
 def examine(stage: Stage, door: Machine, outside: Outside) -> None:
     """Everything is whole, and as it must be."""
-    door.wait_for("systemctl is-active edgefaced")
-    boot = door.run("cat /proc/sys/kernel/random/boot_id").out.strip()
-    # Before the events are listed: a pulse without a decision would be seen.
-    history = door.run("cat /sys/module/fakegpio/parameters/history").out.splitlines()
     said = asked(door, "list")
     enrolled = {person["name"] for person in said["people"]}
     lacking, extra = outside.sure - enrolled, enrolled - outside.sure - outside.open
@@ -182,6 +179,10 @@ def examine(stage: Stage, door: Machine, outside: Outside) -> None:
     verified = asked(door, "events verify" + (f" --head {outside.end}" if outside.end else ""))
     stage.expect(verified["clean"], f"the chain is whole: {verified['records']} records")
     outside.end = f"{verified['head']['position']}:{verified['head']['digest']}"
+    door.wait_for("systemctl is-active edgefaced")
+    boot = door.run("cat /proc/sys/kernel/random/boot_id").out.strip()
+    # Before the events are listed: a pulse without a decision would be seen.
+    history = door.run("cat /sys/module/fakegpio/parameters/history").out.splitlines()
     events = asked(door, "events list --limit 1000000")["events"]
     recorded = {event["event_id"]: event["type"] for event in events}
     stage.expect(
