@@ -70,6 +70,18 @@ FACE = tensor("image", 1, 112, 112, 3, dtype=np.uint8)
 OUTPUTS = (tensor("s", 1, 4, 1), tensor("b", 1, 4, 4), tensor("k", 1, 4, 10))
 
 
+class Recording(CannedBackend):
+    """Keeps what it is fed, where it lies."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.seen: list[Tensor] = []
+
+    def run(self, feeds: Any) -> Any:
+        self.seen.append(feeds["image"])
+        return super().run(feeds)
+
+
 def one_face(score: float) -> list[Tensor]:
     """A face at cell (1, 1), whose anchor lies at (32, 32): box 16..48, landmarks on a template."""
     scores, boxes = np.zeros((1, 4, 1), np.float32), np.zeros((1, 4, 4), np.float32)
@@ -105,36 +117,21 @@ def test_the_threshold_is_the_packs_or_the_callers() -> None:
 
 
 def test_the_input_is_aligned_for_dma_and_in_the_models_order() -> None:
-    seen: list[Tensor] = []
-
-    class Recording(CannedBackend):
-        def run(self, feeds: Any) -> Any:
-            seen.append(feeds["image"])
-            return super().run(feeds)
-
     blue = Frame(0, 0, np.full((64, 64, 3), (255, 0, 0), np.uint8), PixelFormat.BGR)
     backend = Recording([IMAGE], OUTPUTS, [one_face(0.1)])
     NetworkDetector(backend, spec("detector"), size=SIDE).detect(blue)
-    assert seen[0].ctypes.data % 64 == 0
-    assert seen[0][0, 5, 5].tolist() == [0, 0, 255]
+    assert backend.seen[0].ctypes.data % 64 == 0
+    assert backend.seen[0][0, 5, 5].tolist() == [0, 0, 255]
 
 
 def test_a_rehearsal_is_a_run_on_black_of_the_largest_size() -> None:
-    seen: list[Tensor] = []
-
-    class Recording(CannedBackend):
-        def run(self, feeds: Any) -> Any:
-            seen.append(feeds["image"])
-            return super().run(feeds)
-
     free = tensor("image", 1, -1, -1, 3, dtype=np.uint8)
-    NetworkDetector(
-        Recording([free], OUTPUTS, [one_face(0.1)]), spec("detector"), size=SIDE
-    ).rehearse()
     nothing = np.zeros((1, 16), np.float32)  # no direction, and nobody asks for one
-    NetworkEmbedder(
-        Recording([FACE], [tensor("e", 1, 16)], [[nothing]]), spec("embedder")
-    ).rehearse()
+    finder = Recording([free], OUTPUTS, [one_face(0.1)])
+    mind = Recording([FACE], [tensor("e", 1, 16)], [[nothing]])
+    NetworkDetector(finder, spec("detector"), size=SIDE).rehearse()
+    NetworkEmbedder(mind, spec("embedder")).rehearse()
+    seen = [*finder.seen, *mind.seen]
     assert [image.shape for image in seen] == [(1, SIDE, SIDE, 3), (1, 112, 112, 3)]
     assert not any(image.any() for image in seen)
 
@@ -148,23 +145,17 @@ def test_a_network_that_cannot_run_fails_at_its_rehearsal() -> None:
 
 
 def test_a_network_of_free_size_sees_no_more_than_the_frame() -> None:
-    seen: list[tuple[int, ...]] = []
-
-    class Recording(CannedBackend):
-        def run(self, feeds: Any) -> Any:
-            assert feeds["image"].ctypes.data % 64 == 0
-            seen.append(feeds["image"].shape)
-            return super().run(feeds)
-
     free = tensor("image", 1, -1, -1, 3, dtype=np.uint8)
     outputs = (tensor("s", 1, -1, 1), tensor("b", 1, -1, 4), tensor("k", 1, -1, 10))
     row = [values[:, 2:] for values in one_face(0.9)]  # one row of cells, the face in its second
     answers = [row, one_face(0.9), row]
-    wide = NetworkDetector(Recording([free], outputs, answers), spec("detector"), size=SIDE)
+    backend = Recording([free], outputs, answers)
+    wide = NetworkDetector(backend, spec("detector"), size=SIDE)
     (above,) = wide.detect(frame(128, 60))
     (square,) = wide.detect(frame(128, 128))
     wide.detect(frame(1000, 10))
-    assert seen == [(1, 32, 64, 3), (1, 64, 64, 3), (1, 32, 64, 3)]
+    assert [fed.shape for fed in backend.seen] == [(1, 32, 64, 3), (1, 64, 64, 3), (1, 32, 64, 3)]
+    assert all(fed.ctypes.data % 64 == 0 for fed in backend.seen)
     assert above.box.left == pytest.approx(square.box.left) == pytest.approx(16.5 * 2 - 0.5)
     assert square.box.bottom == pytest.approx(48.5 * 2 - 0.5)
     assert above.box.bottom == pytest.approx(16.5 * 2 - 0.5)
