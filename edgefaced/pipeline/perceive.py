@@ -139,6 +139,8 @@ class Perceiver:
             self._figures.stages["align"].record((aligned - found) / 1e9)
             self._figures.faces += len(faces)
             self._other_bytes += BYTES_PER_FACE * len(faces)
+        # Both at once: whoever asks in the middle of a look divides the one by the other.
+        self._figures.frames["looked_at"] += 1
         self._figures.bytes_copied = watcher.bytes_copied + self._other_bytes
         return FaceBatch(small.sequence, small.captured_ns, faces, left + result.left)
 
@@ -169,7 +171,6 @@ class Perceiver:
     ) -> TrackingResult:
         """The faces of a frame."""
         figures, now = self._figures, small.captured_ns / 1e9
-        figures.frames["looked_at"] += 1
         started = time.perf_counter()
         result = watcher.watch(small, key_frame_interval=interval, now=now, calm=calm)
         figures.stages["detect"].record(time.perf_counter() - started)

@@ -97,6 +97,22 @@ def test_two_people_get_one_decision_each_and_little_is_embedded() -> None:
     assert isinstance(stand.sink.events[0].happening, CameraChanged)
 
 
+def test_bytes_are_those_of_the_looks_that_are_counted() -> None:
+    """Also in the middle of a look, when most of a slow board's questions come."""
+    asked: list[tuple[int, int]] = []
+
+    class Asking(ColourDetector):
+        def detect(self, frame: Frame) -> list[FaceDetection]:
+            figures = stand.line.figures
+            asked.append((figures.frames["looked_at"], figures.bytes_copied))
+            return super().detect(frame)
+
+    stand = Stand([scene(sequence=i) for i in range(30)], detector=Asking())
+    stand.run_to_the_end()
+    assert len(asked) > 1
+    assert asked == [(looks, looks * scene().size) for looks in range(len(asked))]
+
+
 def test_a_face_too_small_to_be_judged_is_followed_calmly_until_it_is_large_enough() -> None:
     near = replace(EVERYTHING, minimum_interocular_px=12)  # a square of 40 has 16 between the eyes
     far = replace(EVERYTHING, minimum_interocular_px=20)
