@@ -5,7 +5,9 @@
 #   image.sh FOLDER      leaves vmlinuz, initrd.img, root.tar and root.ext4 there
 #
 # Needs root, mmdebstrap and e2fsprogs; nothing is mounted by hand and no virtualisation is needed.
+# Ends with 77 where Debian cannot be had now; anything else but 0 is a fault of what is made here.
 set -euo pipefail
+cannot() { echo "image.sh: $*" >&2; exit 77; }
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$1
 suite=trixie
@@ -25,7 +27,7 @@ mkdir -p "$modules"
 mmdebstrap "${lean[@]}" --format=null \
     --include=linux-headers-amd64,linux-source-6.12,gcc,libc6-dev,make,xz-utils \
     --customize-hook="copy-in '$here/modules' /opt" \
-    --customize-hook='chroot "$1" /opt/modules/build' \
+    --customize-hook="chroot \"\$1\" /opt/modules/build || { touch '$modules/broken'; exit 1; }" \
     --customize-hook="copy-out /opt/modules/out '$modules'" \
     "$suite" /dev/null &
 building=$!
@@ -45,13 +47,16 @@ mmdebstrap "${lean[@]}" --include="$system,$product,$scenery,$picamera2" \
         printf "[Service]\nTimeoutStartSec=15min\n" > "$1/etc/systemd/system/service.d/emulated.conf"
         printf "fakegpio\nfakethermal\n" > "$1/etc/modules-load.d/board.conf"
         printf "/dev/vda / ext4 rw 0 1\ncargo /cargo 9p ro,trans=virtio,version=9p2000.L,msize=262144 0 0\n" > "$1/etc/fstab"' \
-    "$suite" "$folder/root"
-wait "$building"
+    "$suite" "$folder/root" || cannot "no Debian: mmdebstrap ended with $?"
+wait "$building" || {
+    [ -e "$modules/broken" ] && exit 1
+    cannot "no compiler for the kernel: mmdebstrap ended with $?"
+}
 
 root=$folder/root
 kernel=$(ls "$root/lib/modules")
 # A security update of the kernel may come out between the two.
-[ -d "$modules/out/$kernel" ] || { echo "image.sh: modules for $(ls "$modules/out"), kernel $kernel: run it again" >&2; exit 1; }
+[ -d "$modules/out/$kernel" ] || cannot "modules for $(ls "$modules/out"), kernel $kernel: run it again"
 mkdir "$root/lib/modules/$kernel/updates"
 cp "$modules/out/$kernel/"*.ko "$root/lib/modules/$kernel/updates/"
 chroot "$root" depmod "$kernel"

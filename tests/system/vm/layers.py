@@ -20,6 +20,8 @@ from tests.system.vm.machine import CONFIGURATION, SceneError, Skipped, shorten
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
+CANNOT = 77
+"""How programs end that find nothing to blame but the place they run in."""
 INSTALLED_KEPT = 4
 """Every package makes an installed disk; older ones go."""
 PACK = "mobilefacenet"
@@ -86,7 +88,7 @@ def overlay(disk: Path, below: Path) -> None:
 def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
     """The folder with Debian's disk and kernel, made where it is missing.
 
-    Raises Skipped where it cannot be made, for want of Debian's archive.
+    Raises Skipped for want of Debian's archive, SceneError when what is made of it is at fault.
     """
     key = digest(HERE / "image.sh", HERE / "modules", HERE / "guest")
 
@@ -95,7 +97,9 @@ def base_layer(cache: Path, say: Callable[[str], None]) -> Path:
         with (cache / "image.log").open("wb") as log:
             made = subprocess.run([HERE / "image.sh", folder], stdout=log, stderr=log, check=False)
         if made.returncode != 0:
-            raise Skipped(f"image.sh ended with {made.returncode}, see {log.name}")
+            words = Path(log.name).read_text(errors="replace").strip().splitlines()[-1:]
+            why = f"image.sh ended with {made.returncode}, see {log.name}: {' '.join(words)}"
+            raise (Skipped if made.returncode == CANNOT else SceneError)(why)
 
     return _cached(cache, f"base-{key}", make)
 

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.system.vm.layers import CHECKOUT, HERE, Layers, installed_layer
+from tests.system.vm.layers import CANNOT, CHECKOUT, HERE, Layers, installed_layer
 from tests.system.vm.machine import SceneError, Skipped
 from tests.system.vm.stage import Stage, Transcript
 
-CANNOT = 77
 TOOLS = {
     "qemu-system-x86_64": "qemu-system-x86",
     "qemu-img": "qemu-utils",
