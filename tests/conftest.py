@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ import edgefaced  # noqa: F401 - turns onnxruntime's telemetry off before any te
 settings.register_profile("house", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "house")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in a shell's background: programs that a test interrupts would inherit the deafness.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
