@@ -1,5 +1,5 @@
 /* A wall clock that a test holds, for a process that has this preloaded: the file that is named in
- * CLOCK_DOUBLE has two numbers of 64 bits, by how many seconds the clock is wrong and whether the
+ * CLOCK_DOUBLE has two numbers of 64 bits, by how many nanoseconds the clock is wrong and whether the
  * kernel says that it is synchronised. Time since the boot is left alone. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,6 +10,8 @@
 #include <sys/time.h>
 #include <sys/timex.h>
 #include <time.h>
+
+#define BILLION 1000000000
 
 static const volatile int64_t *told(void)
 {
@@ -30,8 +32,18 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     if (!real)
         real = dlsym(RTLD_NEXT, "clock_gettime");
     int answer = real(clock, now);
-    if (!answer && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        now->tv_sec += told()[0];
+    if (!answer && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+        int64_t wrong = told()[0];
+        now->tv_sec += wrong / BILLION;
+        now->tv_nsec += wrong % BILLION;
+        if (now->tv_nsec < 0) {
+            now->tv_sec--;
+            now->tv_nsec += BILLION;
+        } else if (now->tv_nsec >= BILLION) {
+            now->tv_sec++;
+            now->tv_nsec -= BILLION;
+        }
+    }
     return answer;
 }
 

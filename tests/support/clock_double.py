@@ -34,8 +34,10 @@ class ClockDouble:
         }
 
     def jump(self, to: datetime, *, synchronised: bool) -> None:
-        """From now on it goes from there, and is synchronised or not."""
-        wrong_by, sure = round(to.timestamp() - time.time()), int(synchronised)
+        """From now on it goes from there, a whole second, and is synchronised or not."""
+        # To the nanosecond: a second more or less, and what was before the jump would be after it.
+        wrong_by = round(to.timestamp()) * 1_000_000_000 - time.time_ns()
+        sure = int(synchronised)
         # Whoever looks in between sees a clock that is less sure than it is.
         for number, value in ((1, 0), (0, wrong_by), (1, sure)):
             with self._file.open("r+b", buffering=0) as file:
