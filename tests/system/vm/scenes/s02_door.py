@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.system.vm.layers import PACK
 from tests.system.vm.machine import CONFIGURATION, Machine
+from tests.system.vm.scenes.asking import asked, events, status
 from tests.system.vm.stage import Stage
 
 ANN = "Wen_Jiabao"
@@ -117,13 +118,13 @@ def begin(stage: Stage, door: Machine) -> None:
 
 def enrol(stage: Stage, door: Machine) -> None:
     """The guide asks, the photographs obey."""
-    asked = door.start("edgefaced enroll Ann --camera --seconds 300 2>/run/guide", timeout_s=900)
+    guide = door.start("edgefaced enroll Ann --camera --seconds 300 2>/run/guide", timeout_s=900)
     for taken, (pose, number) in enumerate(POSES.items(), start=1):
         show(door, ANN, number)
         if taken < len(POSES):
             door.wait_for(f"grep -q ' {taken} of 5 pictures' /run/guide")
             stage.say(f"{pose}: {door.run('tail -n 1 /run/guide').out.strip()}")
-    done = door.answer(asked, timeout_s=900)
+    done = door.answer(guide, timeout_s=900)
     stage.say(" | ".join((done.out + done.err).strip().splitlines()))
     stage.expect(
         done.code == 0 and "5 templates" in done.out, "Ann is enrolled by the daemon's camera"
@@ -187,8 +188,7 @@ def clear(door: Machine) -> None:
 
 def last_position(door: Machine) -> int:
     """Of the ledger."""
-    told = json.loads(door.run("edgefaced events list --limit 1 --json").out)["events"]
-    return int(told[-1]["position"])
+    return int(asked(door, "events list --limit 1")["events"][-1]["position"])
 
 
 def lines_heard(door: Machine) -> int:
@@ -213,13 +213,3 @@ def python(door: Machine) -> str:
     """The interpreter that the package runs edgefaced with, and so its libraries."""
     program = "$(readlink --canonicalize $(command -v edgefaced))"
     return door.run(f"sed -n '1s/^#!\\([^ ]*\\).*/\\1/p' {program}").out.strip()
-
-
-def status(door: Machine) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(door.run("edgefaced status --json").out)["status"]
-    return said
-
-
-def events(door: Machine, kind: str) -> list[dict[str, Any]]:
-    told = json.loads(door.run(f"edgefaced events list --kind {kind} --json").out)
-    return list(told["events"])

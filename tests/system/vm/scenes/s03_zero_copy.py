@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from tests.system.vm.layers import PACK
+from tests.system.vm.scenes.asking import status
 from tests.system.vm.scenes.s02_door import python
 from tests.system.vm.stage import Stage
 
@@ -51,13 +52,13 @@ def scene(stage: Stage) -> None:
         door.configure(config(name))
         # The counters are of looks at a picture without faces: nothing but inputs is written.
         door.wait_for("sleep 3; edgefaced status --json | grep -q '\"looked_at\": [1-9][0-9]'")
-        status = json.loads(door.run("edgefaced status --json").out)["status"]
-        gives, frame_bytes = status["camera"]["gives"], int(WIDTH * HEIGHT * bytes_a_pixel)
+        told = status(door)
+        gives, frame_bytes = told["camera"]["gives"], int(WIDTH * HEIGHT * bytes_a_pixel)
         stage.expect(
             gives["dma"] and (gives["pixel_format"], gives["width_px"]) == (name, WIDTH),
             f"the daemon reads {name} where it lies",
         )
-        copied = status["bytes_copied_per_frame"]
+        copied = told["bytes_copied_per_frame"]
         stage.expect(
             copied == drawn,
             f"it copies the network's input and no more: {copied} bytes a look of {frame_bytes}",
