@@ -234,7 +234,8 @@ def test_verify_is_clean_or_says_what_is_not(edgefaced: Run, own_places: Path) -
 
 def test_purging_keeps_what_the_configuration_says(edgefaced: Run, own_places: Path) -> None:
     record(own_places, *troubles(20), event())
-    (own_places / "edgefaced.toml").write_text("[ledger]\nkinds = {trouble = {records = 5}}\n")
+    limits = "[ledger]\nkeep_days = 0\nkinds = {trouble = {records = 5}}\n"
+    (own_places / "edgefaced.toml").write_text(limits)
     code, out, _ = edgefaced("events", "purge")
     assert (code, out) == (0, "15 records left out\n")
     assert positions(edgefaced("events", "list", "--json")[1]) == [16, 17, 18, 19, 20, 21]
@@ -246,6 +247,29 @@ def test_purging_keeps_what_the_configuration_says(edgefaced: Run, own_places: P
     assert positions(edgefaced("events", "list", "--json", "--kind", "face")[1])[-1] == 24
     assert not {22, 23} & set(positions(edgefaced("events", "list", "--json")[1]))
     assert edgefaced("events", "verify")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("kept", "left", "said"), [(True, [2], ""), (False, [1, 2], "nothing is left out for its age")]
+)
+def test_an_age_counts_by_a_clock_that_is_kept(
+    edgefaced: Run,
+    own_places: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: bool,
+    left: list[int],
+    said: str,
+) -> None:
+    monkeypatch.setattr("edgefaced.cli.events_purge.is_synchronised", lambda: kept)
+    now = datetime.now(UTC)
+    record(own_places, event(at=now - timedelta(days=91)), event(at=now))
+    code, out, err = edgefaced("events", "purge")
+    assert (code, out) == (0, f"{2 - len(left)} records left out\n")
+    assert said in err
+    assert positions(edgefaced("events", "list", "--json")[1]) == left
+    code, _, err = edgefaced("events", "purge", "--older-than", "90")
+    assert (code, "taken as it is" in err) == (0, not kept)
+    assert positions(edgefaced("events", "list", "--json")[1]) == [2]
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e300", "soon"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from edgefaced.gallery.store import Gallery
 from edgefaced.ledger.store import Ledger
 
 Run = Callable[..., tuple[int, str, str]]
+MONTHS_US = 60 * 86_400 * 1_000_000
 JPEG = b"\xff\xd8\xff of Ann"
 
 
@@ -36,9 +38,10 @@ class Recorded:
         with Ledger.open(state / "events.db", create=True) as ledger:
             ledger.append(events)
         people = (self.ann, self.ann, BOB)
+        taken_us = time.time_ns() // 1000 - MONTHS_US
         with folder.alone_in(self.folder):
             for number, (event_id, person) in enumerate(zip(self.ids, people, strict=False)):
-                kept = Kept(number, 1, event_id, person)
+                kept = Kept(number, taken_us, event_id, person)
                 folder.write(self.folder, kept, sealed(JPEG, kept, keys))
 
     def said(self) -> list[Trouble]:
@@ -138,12 +141,12 @@ def test_a_purge_of_a_person_takes_their_pictures(edgefaced: Run, recorded: Reco
 def test_a_purge_leaves_out_pictures_as_well(
     edgefaced: Run, recorded: Recorded, own_places: Path
 ) -> None:
-    (own_places / "edgefaced.toml").write_text("[pictures]\nkeep_pictures = 2\n")
+    (own_places / "edgefaced.toml").write_text("[pictures]\nkeep_days = 366\nkeep_pictures = 2\n")
     code, out, _ = edgefaced("events", "purge", "--json")
     assert (code, json.loads(out)["pictures"]) == (0, 1)
     assert recorded.people() == [recorded.ann, BOB]
     code, out, _ = edgefaced("events", "purge", "--older-than", "30")
-    assert "2 pictures removed" in out, "taken in 1970"
+    assert "2 pictures removed" in out, "they are older"
     assert recorded.people() == []
 
 
