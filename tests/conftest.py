@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import edgefaced  # noqa: F401 - turns onnxruntime's telemetry off before any test loads it
+from edgefaced.config.places import places_of_this_process
 
 # No test asserts a time, so no example has a deadline; in CI the examples are the same every time.
 settings.register_profile("house", deadline=None)
@@ -22,6 +23,32 @@ settings.load_profile("ci" if os.environ.get("CI") else "house")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in a shell's background: programs that a test interrupts would inherit the deafness.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+OWN_MODELS = places_of_this_process().models_dir
+ELSEWHERE = ("EDGEFACED_KEY_FILE", "EDGEFACED_RUNTIME_DIR", "CREDENTIALS_DIRECTORY")
+
+
+@pytest.fixture(scope="session")
+def own_models() -> Path:
+    """The models folder of whoever runs the tests, for those of their board; only to be read."""
+    return OWN_MODELS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """People, ledger, models and configuration of whoever runs the tests are not touched, nor read.
+
+    Not by programs that a test starts, either: they have the environment of this process.
+    """
+    folder = tmp_path_factory.mktemp("places")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EDGEFACED_CONFIG", str(folder / "edgefaced.toml"))
+        patch.setenv("EDGEFACED_STATE_DIR", str(folder / "state"))
+        patch.setenv("EDGEFACED_MODELS_DIR", str(folder / "models"))
+        for name in ELSEWHERE:
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import pytest
 from stand_in_pack import PACK, import_stand_in
 
 from edgefaced.benchmark.measure import Beside, Plan, measure
-from edgefaced.config.places import places_of_this_process
 from edgefaced.config.settings import Settings
 from edgefaced.errors import ModelMissing
 from edgefaced.inference.threads import default_threads
@@ -50,8 +49,8 @@ def test_we_are_faster_than_insightface_on_the_same_weights(
             assert comparison.ratio.median > (1.2 if comparison.settings == "as it comes" else 0.6)
 
 
-def test_opencv_finds_the_same_face_with_the_same_weights(one_face: Path) -> None:
-    store = ModelStore(places_of_this_process().models_dir)
+def test_opencv_finds_the_same_face_with_the_same_weights(one_face: Path, own_models: Path) -> None:
+    store = ModelStore(own_models)
     plan_beside_opencv = plan(store, "commercial", one_face, "opencv")
     try:
         store.original(plan_beside_opencv.manifest.model[0])

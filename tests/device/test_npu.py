@@ -21,7 +21,6 @@ from statistics import median
 import numpy as np
 import pytest
 
-from edgefaced.config.places import places_of_this_process
 from edgefaced.config.sections import InferenceSection
 from edgefaced.inference.rknn import RknnBackend
 from edgefaced.inference.rknn_direct import DirectRknnBackend
@@ -58,15 +57,15 @@ def npu() -> Npu:
 
 
 @pytest.fixture(scope="module", params=[Role.DETECTOR, Role.EMBEDDER], ids=str)
-def spec(request: pytest.FixtureRequest, npu: Npu) -> ModelSpec:
-    store = ModelStore(places_of_this_process().models_dir)
+def spec(request: pytest.FixtureRequest, npu: Npu, own_models: Path) -> ModelSpec:
+    store = ModelStore(own_models)
     role: Role = request.param
     return find_pack(os.environ["EDGEFACED_TEST_NPU"], (store.layout.packs,)).of_role(role)
 
 
 @pytest.fixture(scope="module")
-def network(npu: Npu, spec: ModelSpec) -> CompiledNetwork:
-    store = ModelStore(places_of_this_process().models_dir)
+def network(npu: Npu, spec: ModelSpec, own_models: Path) -> CompiledNetwork:
+    store = ModelStore(own_models)
     models = compiled_models(store.layout, spec, npu.target)
     assert models, f"{spec.id} is not compiled for {npu.target}: import what the converter wrote"
     return store.compiled(spec, npu.target, models[0].size)

@@ -221,7 +221,7 @@ def strangers_config(house: House, shared_data: Path) -> Path:
     target = house.folder / "unknown"
     target.mkdir(exist_ok=True)
     for picture in sorted((shared_data / "lfw" / "images" / STRANGER).glob("*.jpg"))[:4]:
-        shutil.copy(picture, target)
+        shutil.copyfile(picture, target / picture.name)  # read-only data, written again
     config = house.folder / "stranger.toml"
     text = house.config.read_text().replace(str(house.folder / "known"), str(target))
     config.write_text(text + "[quality]\nminimum_sharpness = 0.0\n")

@@ -56,7 +56,8 @@ def small_lfw(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         for name, number in ((fields[0], fields[1]), (second, fields[-1])):
             file = Path("images", name, f"{name}_{int(number):04d}.jpg")
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source / file, folder / file)
+            # Without its mode: the data may be read-only, and a picture may come again.
+            shutil.copyfile(source / file, folder / file)
     (folder / "pairs.txt").write_text("\n".join([f"2\t{PAIRS_A_FOLD}", *chosen]) + "\n")
     return folder
 

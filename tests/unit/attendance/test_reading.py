@@ -91,13 +91,19 @@ def test_zones(tmp_path: Path) -> None:
     tokyo.symlink_to(next(Path(p) for p in _zone_files("Asia/Tokyo")))
     assert offset("Europe/Berlin", {"TZ": "UTC"}, tokyo) == timedelta(hours=2)
     assert offset(None, {"TZ": ":Asia/Kolkata"}, tokyo) == timedelta(hours=5, minutes=30)
+    rule = "XST3:30XDT,M3.2.0,M11.1.0"
+    assert offset(None, {"TZ": rule}, tokyo) == -timedelta(hours=2, minutes=30)
+    assert offset(None, {"TZ": "<+07>-7"}, tokyo) == timedelta(hours=7)
     assert offset(None, {"TZ": str(tokyo)}, absent) == timedelta(hours=9)
     assert offset(None, {}, tokyo) == timedelta(hours=9)
     assert offset(None, {"TZ": ""}, absent) == timedelta(0)
     (tmp_path / "broken").write_text("no zone")
-    for name, environment in (("Mars", {}), ("../x", {}), ("", {"TZ": "Mars"})):
-        with pytest.raises(ConfigError):
-            zone_of(name or None, environment, absent)
+    for name in ("Mars", "../x", rule):
+        with pytest.raises(ConfigError, match=r"attendance\.time_zone"):
+            zone_of(name, {}, absent)
+    for tz in ("Mars", "XST3:30XDT,M13.2.0,M11.1.0", "UTC0\nUTC0", "é3"):
+        with pytest.raises(ConfigError, match=r"^TZ is "):
+            zone_of(None, {"TZ": tz}, absent)
     with pytest.raises(ConfigError):
         zone_of(None, {}, tmp_path / "broken")
 
