@@ -72,14 +72,14 @@ def test_it_is_opened_used_and_closed_in_a_thread_of_its_own(make: Make, wish: W
                     rig.sink.emit(event)
                 arrived.extend(rig.arrived() if rig.arrived else ())
                 rig.sink.close()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised below
             faults.append(error)
-            raise
 
     thread = threading.Thread(target=deliver)
     thread.start()
     thread.join()
-    assert not faults
+    for fault in faults:
+        raise fault  # here, so that what this machine lacks is a skip
     if arrived:
         assert ids_in(arrived) == [event.id for event in sent]
 

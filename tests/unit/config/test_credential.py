@@ -130,3 +130,9 @@ def test_another_credential_is_where_the_unit_has_it_or_in_a_store(tmp_path: Pat
         path.parent.mkdir(parents=True)
         path.write_text("geheim\n")
         assert service_credential(name, tmp_path) == path
+
+
+def test_a_place_that_cannot_be_looked_at_has_none(tmp_path: Path) -> None:
+    """As /etc/credstore by anybody but root; a name that no folder can hold fails for root, too."""
+    (tmp_path / "etc/credstore").mkdir(parents=True)
+    assert service_credential("x" * 300, tmp_path) is None
